@@ -1,0 +1,40 @@
+// The operator: C = A * B.
+//
+// Inputs f16, bf16 or f32 (both the same), FP32 accumulation, output f16, bf16 or f32, rounded once. Any extents, zero
+// included; any strides of the inputs, negative and zero included. The contract below is checked before anything is
+// written; below it nothing is checked again.
+#pragma once
+
+#include <optional>
+
+#include <tilewright/error.hpp>
+#include <tilewright/matrix.hpp>
+#include <tilewright/plan.hpp>
+
+namespace tilewright {
+
+struct GemmOptions {
+  PlanRequest plan;             // fields left open are chosen by the planner
+  i64 threads = 0;              // at most so many; 0: as many as this process may use
+  i64 workspace_bytes = 0;      // budget for partial sums of a split K; a plan that needs more is refused
+  std::optional<DType> output;  // of gemm: element type of the result; the inputs' type if not given
+};
+
+/// C (m x n) = a (m x k) * b (k x n) in a new contiguous matrix. K = 0 gives zeros.
+/// Throws Error: inner_extents, input_types, unsupported_type, null_data, address_range, too_large, plan_*, workspace.
+Matrix gemm(const MatrixView& a, const MatrixView& b, const GemmOptions& options = {});
+
+/// The same into c, through c's own strides; what c held is never read. c may not overlap itself, nor share a byte with
+/// a or b: decided exactly for regular strides, else conservatively (docs/errors.md), and refused before anything is
+/// written. Throws as gemm, and output_extents, output_overlaps_itself, output_overlaps_input.
+void gemm_into(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, const GemmOptions& options = {});
+
+/// The problem that these views state, and the plan gemm_into would use for it, with its reasons. Throws as gemm_into.
+Problem problem_of(const MatrixView& a, const MatrixView& b, const MatrixView& c);
+PlanChoice plan_for(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c,
+                    const GemmOptions& options = {});
+
+/// How many threads options.threads = 0 means here.
+i64 available_threads();
+
+}  // namespace tilewright

@@ -1,0 +1,133 @@
+// Plans: how one multiplication is carried out. A plan has one text form, which parses back:
+//
+//   64x32x32 w1 s1 order=grouped(8) split=none a=pack b=pack mma=avx512
+//
+// The planner, explain, the benchmark and the command line all speak of plans in that form. Nothing here knows a
+// device: the planner is arithmetic over a problem and a device description.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tilewright/tile/order.hpp>
+#include <tilewright/view.hpp>
+
+namespace tilewright {
+
+/// BM x BN outputs, advanced along K by BK.
+struct TileShape {
+  i64 m = 0, n = 0, k = 0;
+  friend constexpr bool operator==(const TileShape&, const TileShape&) = default;
+};
+
+enum class SplitKind : unsigned char { none, split_k };
+
+/// How K is shared. none: one program sums all of K, in order. split_k(S): S programs sum consecutive parts of K, each
+/// a multiple of BK (steps_of_part), and the parts are added in order; the partial sums are FP32 in a workspace of S *
+/// M * N * 4 bytes. Programs are then numbered part by part: p works on tile p % tiles of part p / tiles. S is at most
+/// the number of K steps.
+struct Split {
+  SplitKind kind = SplitKind::none;
+  i64 parts = 1;
+  friend constexpr bool operator==(const Split&, const Split&) = default;
+};
+
+/// How a strided, bounded block of an operand reaches the multiplying code. pack: rows or columns of unit stride are
+/// read with wide loads and converted into micro-kernel panels. gather: no axis has unit stride; element by element
+/// into panels.
+enum class Mover : unsigned char { pack, gather };
+
+/// What multiplies: the micro-kernel of an instruction set. It is a part of the plan because a fused multiply-add
+/// rounds once where a multiplication and an addition round twice: the same plan gives the same bits.
+enum class Mma : unsigned char { portable, avx2, avx512 };
+
+struct Plan {
+  TileShape tile;
+  i64 warps = 1;   // threads that share one program; 1 on a CPU
+  i64 stages = 1;  // blocks of K in flight; 1 on a CPU
+  Order order;
+  Split split;
+  Mover a = Mover::pack, b = Mover::pack;
+  Mma mma = Mma::portable;
+  friend constexpr bool operator==(const Plan&, const Plan&) = default;
+};
+
+/// The fields that a plan's text names; the planner chooses the others.
+struct PlanRequest {
+  std::optional<TileShape> tile;
+  std::optional<i64> warps, stages;
+  std::optional<Order> order;
+  std::optional<Split> split;
+  std::optional<Mover> a, b;
+  std::optional<Mma> mma;
+};
+
+/// Parses a plan's text; fields may be missing and, after the tile, come in any order. Throws plan_syntax and
+/// plan_value with the offending word and what is allowed.
+PlanRequest parse_plan(std::string_view text);
+
+/// The full text form. parse_plan(to_string(plan)) names every field of plan.
+std::string to_string(const Plan& plan);
+
+/// Which axis of an operand has unit stride: k (along the sum), mn (along the output), none, or both for a single row
+/// or column.
+enum class UnitAxis : unsigned char { none, k, mn, both };
+
+/// An operand's layout as far as it picks code: the unit-stride axis, and the alignment in bytes (16, 8, 4, 2; 1 if not
+/// even the element's own) that holds for every start of a row along that axis: base address and the other stride
+/// together.
+struct LayoutClass {
+  UnitAxis unit = UnitAxis::none;
+  i64 alignment = 0;
+  friend constexpr bool operator==(const LayoutClass&, const LayoutClass&) = default;
+};
+/// The class of a view: of a with k_axis_is_cols = true, of b and c with false. (c has no K: its class then says "mn"
+/// where a row of c is contiguous and "k" where a column is.) Axes of extent 0 or 1 count as unit, whatever their
+/// stride; a null data pointer (a view without memory, as explain has it) counts as aligned to 16 bytes.
+LayoutClass layout_class(const MatrixView& view, bool k_axis_is_cols);
+std::string to_string(const LayoutClass& layout);
+
+/// One multiplication: C (m x n) = A (m x k) * B (k x n).
+struct Problem {
+  i64 m = 0, n = 0, k = 0;
+  DType input = DType::f16, output = DType::f16;
+  LayoutClass a, b, c;
+};
+
+/// What the planner knows of a CPU.
+struct CpuDescription {
+  i64 cores = 1;
+  i64 l1_bytes = 32 << 10, l2_bytes = 1 << 20, l3_bytes = 8 << 20;
+  Mma mma = Mma::portable;                              // the widest instruction set at hand
+  std::vector<Mma> instruction_sets = {Mma::portable};  // all that are at hand
+};
+/// This machine.
+const CpuDescription& this_cpu();
+
+/// One plan the planner looked at: rejected with a one-line reason, or with its modelled time.
+struct Candidate {
+  Plan plan;
+  std::string rejected;     // empty if it was ranked
+  double microseconds = 0;  // modelled, not measured
+};
+struct PlanChoice {
+  Plan plan;
+  std::string reason;                 // one sentence: why this plan
+  i64 workspace_bytes = 0;            // what the plan needs
+  std::vector<Candidate> candidates;  // ranked ones first, best first; then the rejected
+};
+
+/// Tiles that the operator's programs are compiled for.
+std::span<const TileShape> compiled_tiles();
+
+/// Chooses the fields that the request leaves open. threads: how many may be used (0: cpu.cores). workspace: budget in
+/// bytes. Throws plan_value (a mover that the layout does not allow, more parts than K steps), plan_unavailable (a tile
+/// that is not compiled in, an instruction set that is not at hand, more than one thread a program), workspace, and
+/// problem (a negative extent).
+PlanChoice choose_plan(const Problem& problem, const PlanRequest& request, const CpuDescription& cpu, i64 threads,
+                       i64 workspace_bytes);
+
+}  // namespace tilewright

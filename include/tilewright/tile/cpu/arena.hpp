@@ -1,0 +1,74 @@
+// Memory for tiles and panels on a CPU: a thread's own blocks, handed out and taken back, kept for the next program.
+#pragma once
+
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include <tilewright/tile/element.hpp>
+
+namespace tilewright::cpu {
+
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena() {
+    for (const Block& block : blocks_) std::free(block.memory);
+  }
+
+  /// The arena of the calling thread.
+  static Arena& of_this_thread() {
+    static thread_local Arena arena;
+    return arena;
+  }
+
+  /// Room for so many floats, 64-byte aligned, not initialised: the smallest free block that holds them, or a new one.
+  float* take(i64 floats) {
+    const i64 bytes = (floats * i64{sizeof(float)} + 63) / 64 * 64;
+    Block* best = nullptr;
+    for (Block& block : blocks_) {
+      if (!block.taken && block.bytes >= bytes && (best == nullptr || block.bytes < best->bytes)) best = &block;
+    }
+    if (best == nullptr) {
+      blocks_.reserve(blocks_.size() + 1);
+      void* memory = std::aligned_alloc(64, static_cast<std::size_t>(bytes));
+      if (memory == nullptr) throw std::bad_alloc();
+      best = &blocks_.emplace_back(Block{memory, bytes, false});
+    }
+    best->taken = true;
+    return static_cast<float*>(best->memory);
+  }
+
+  /// Takes back what `take` gave.
+  void give(const float* memory) {
+    for (Block& block : blocks_) {
+      if (block.memory == memory) block.taken = false;
+    }
+  }
+
+ private:
+  struct Block {
+    void* memory;
+    i64 bytes;
+    bool taken;
+  };
+  std::vector<Block> blocks_;
+};
+
+/// A block of an arena for the length of a scope.
+class Scratch {
+ public:
+  Scratch(Arena& arena, i64 floats) : arena_(arena), data_(arena.take(floats)) {}
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch() { arena_.give(data_); }
+  float* data() const { return data_; }
+
+ private:
+  Arena& arena_;
+  float* data_;
+};
+
+}  // namespace tilewright::cpu

@@ -1,0 +1,358 @@
+// The CPU executor of the tile language: a program is a call on one thread, a tile is a block of floats in that
+// thread's arena.
+//
+// `dot` takes loads as they are: a descriptor becomes a strided, bounded operand that the library's packing code
+// converts straight into micro-kernel panels (kernels.hpp). Values that a user computes with are floats, row by row, at
+// a leading dimension of whole 64-byte lines. Start at launch(), then Program, then Tile.
+#pragma once
+
+#include <atomic>
+#include <cstring>
+
+#include <tilewright/tile/cpu/arena.hpp>
+#include <tilewright/tile/cpu/kernels.hpp>
+#include <tilewright/tile/cpu/launch.hpp>
+#include <tilewright/tile/grid.hpp>
+#include <tilewright/tile/tile.hpp>
+
+namespace tilewright::cpu {
+
+namespace detail {
+
+/// One axis of a load or store, reduced to what the plain functions take: a stride or a table of offsets, and the
+/// positions inside.
+template <int N>
+struct Axis {
+  i64 origin = 0;  // elements from the root to position 0 (of the stride; a table holds everything)
+  i64 stride = 0;  // elements
+  bool table = false;
+  int begin = 0, end = N;
+  i64 offsets[N];  // only used with a table
+
+  const i64* table_or_null() const { return table ? offsets : nullptr; }
+};
+
+template <class B>
+constexpr bool bound_holds(const B& bound, int position) {
+  if constexpr (B::present) {
+    return bound.holds(position);
+  } else {
+    return true;
+  }
+}
+
+template <int N, class B>
+void fill_axis(Axis<N>& axis, tile::NoTerm, const B&) {
+  static_assert(N == 1 && !B::present);
+  (void)axis;
+}
+template <int N, int A, class I, class B>
+void fill_axis(Axis<N>& axis, const tile::Term<A, I>& term, const B& bound) {
+  static_assert(N == I::size);
+  if constexpr (I::affine) {
+    axis.origin = term.index.at(0) * term.stride;
+    axis.stride = term.stride;
+    if constexpr (B::present) {
+      const tile::Span span = bound.span();
+      axis.begin = span.first;
+      axis.end = span.last;
+    }
+  } else {
+    axis.table = true;
+    for (int i = 0; i < N; ++i) {
+      axis.offsets[i] = bound_holds(bound, i) ? term.index.at(i) * term.stride : Operand::masked;
+    }
+  }
+}
+
+/// The address of `offset` elements from root, which need not lie in any object: positions inside of the bounds do.
+template <class E>
+E* address(E* root, i64 offset) {
+  const auto at = reinterpret_cast<unsigned long long>(root) + static_cast<unsigned long long>(offset) * sizeof(E);
+  return reinterpret_cast<E*>(at);
+}
+
+/// A load's or store's axes and the address of position (0, 0).
+template <class P, class M>
+struct Place {
+  Axis<P::rows> rows;
+  Axis<P::cols> cols;
+  typename P::element* base;
+
+  Place(const P& pointers, const M& mask) {
+    fill_axis(rows, pointers.row_term, mask.rows);
+    fill_axis(cols, pointers.col_term, mask.cols);
+    base = address(pointers.root, pointers.offset + rows.origin + cols.origin);
+  }
+  Block block() const {
+    return {rows.stride, cols.stride, rows.table_or_null(), cols.table_or_null(),
+            rows.begin,  rows.end,    cols.begin,           cols.end};
+  }
+};
+
+}  // namespace detail
+
+/// M x N floats of one program. T is the element type the values are rounded to (float: none).
+template <class T, int M, int N>
+class Tile : public tile::Value {
+ public:
+  using element = T;
+  static constexpr int rows = M;
+  static constexpr int cols = N;
+  static constexpr i64 ld = (N + 15) / 16 * 16;
+
+  Tile(Arena& arena, const Kernels& kernels) : arena_(&arena), kernels_(&kernels), data_(arena.take(M * ld)) {}
+  Tile(const Tile& other) : Tile(*other.arena_, *other.kernels_) {
+    std::memcpy(data_, other.data_, sizeof(float) * M * ld);
+  }
+  Tile(Tile&& other) noexcept : arena_(other.arena_), kernels_(other.kernels_), data_(other.data_) {
+    other.data_ = nullptr;
+  }
+  Tile& operator=(const Tile& other) {
+    if (this != &other) std::memcpy(data_, other.data_, sizeof(float) * M * ld);
+    return *this;
+  }
+  Tile& operator=(Tile&& other) noexcept {
+    float* const mine = data_;
+    data_ = other.data_;
+    other.data_ = mine;
+    return *this;
+  }
+  ~Tile() {
+    if (data_ != nullptr) arena_->give(data_);
+  }
+
+  float* data() { return data_; }
+  const float* data() const { return data_; }
+  float* row(i64 i) { return data_ + i * ld; }
+  const float* row(i64 i) const { return data_ + i * ld; }
+
+  // What tile/value.hpp forwards to
+  // -----------------------------------------------------------------------------------------------
+
+  template <class P, class Mask>
+  auto materialize(const tile::Load<P, Mask>& load) const {
+    return read(*arena_, *kernels_, load);
+  }
+
+  template <class P, class Mask>
+  static auto read(Arena& arena, const Kernels& kernels, const tile::Load<P, Mask>& load) {
+    Tile<typename tile::Load<P, Mask>::element, P::rows, P::cols> result(arena, kernels);
+    const detail::Place<P, Mask> place(load.pointers, load.mask);
+    kernels.load(place.base, dtype_of<typename tile::Load<P, Mask>::element>, place.block(), P::rows, P::cols,
+                 load.other, result.data(), result.ld);
+    return result;
+  }
+
+  template <class A, class B>
+  void accumulate(const tile::Product<A, B>& product) {
+    constexpr int m = tile::Product<A, B>::m;
+    constexpr int n = tile::Product<A, B>::n;
+    constexpr int k = tile::Product<A, B>::k;
+    with_operand<true>(product.a, [&](const Operand& a) {
+      with_operand<false>(product.b, [&](const Operand& b) {
+        // Rows, columns and K positions behind the last valid one are zeros in both panels or in rows and columns that
+        // nothing reads.
+        const int m_used = a.s_end;
+        const int n_used = b.s_end;
+        const int k_used = a.k_end > b.k_end ? a.k_end : b.k_end;
+        static_cast<void>(k);
+        if (m_used <= 0 || n_used <= 0 || k_used <= 0) return;
+        const Scratch a_panel(*arena_, kernels_->a_panel_floats(m, k));
+        const Scratch b_panel(*arena_, kernels_->b_panel_floats(n, k));
+        kernels_->pack_a(a, m_used, k_used, a_panel.data());
+        kernels_->pack_b(b, n_used, k_used, b_panel.data());
+        kernels_->multiply(a_panel.data(), b_panel.data(), m_used, n_used, k_used, data_, ld);
+      });
+    });
+  }
+
+  template <class P, class Mask>
+  void store(const P& pointers, const Mask& mask) const {
+    const detail::Place<P, Mask> place(pointers, mask);
+    kernels_->store(data_, ld, M, N, place.base, dtype_of<tile::plain<typename P::element>>, place.block());
+  }
+
+  template <class P, class Mask>
+  void atomic_add(const P& pointers, const Mask& mask) const {
+    const detail::Place<P, Mask> place(pointers, mask);
+    const Block block = place.block();
+    const auto offset = [](const i64* table, i64 stride, int i) { return table != nullptr ? table[i] : i * stride; };
+    for (int i = block.row_begin; i < block.row_end; ++i) {
+      const i64 down = offset(block.row_offsets, block.row_stride, i);
+      if (down == Operand::masked) continue;
+      for (int j = block.col_begin; j < block.col_end; ++j) {
+        const i64 across = offset(block.col_offsets, block.col_stride, j);
+        if (across == Operand::masked) continue;
+        std::atomic_ref<float>(*detail::address(place.base, down + across))
+            .fetch_add(row(i)[j], std::memory_order_relaxed);
+      }
+    }
+  }
+
+  template <class Op>
+  auto map() const {
+    return map_function([](float x) { return Op::apply(x); });
+  }
+  template <class F>
+  Tile<float, M, N> map_function(F function) const {
+    Tile<float, M, N> result(*arena_, *kernels_);
+    for (i64 i = 0; i < M; ++i) {
+      for (i64 j = 0; j < N; ++j) result.row(i)[j] = function(row(i)[j]);
+    }
+    return result;
+  }
+  template <class Op, bool NumberFirst>
+  auto zip_number(float number) const {
+    return map_function([number](float x) { return NumberFirst ? Op::apply(number, x) : Op::apply(x, number); });
+  }
+
+  template <class Op, class U>
+  auto zip(const U& other) const {
+    constexpr int m = M > U::rows ? M : U::rows;
+    constexpr int n = N > U::cols ? N : U::cols;
+    Tile<float, m, n> result(*arena_, *kernels_);
+    for (i64 i = 0; i < m; ++i) {
+      const float* x = row(M == 1 ? 0 : i);
+      const float* y = other.row(U::rows == 1 ? 0 : i);
+      for (i64 j = 0; j < n; ++j) result.row(i)[j] = Op::apply(x[N == 1 ? 0 : j], y[U::cols == 1 ? 0 : j]);
+    }
+    return result;
+  }
+
+  template <class E>
+  Tile<E, M, N> cast() const {
+    Tile<E, M, N> result(*arena_, *kernels_);
+    for (i64 i = 0; i < M; ++i) {
+      for (i64 j = 0; j < N; ++j) result.row(i)[j] = to_float(from_float<E>(row(i)[j]));
+    }
+    return result;
+  }
+
+  template <class Mask, class Y>
+  Tile<float, M, N> select(const Mask& mask, const Y& other) const {
+    Tile<float, M, N> result(*arena_, *kernels_);
+    for (int i = 0; i < M; ++i) {
+      const bool row_holds = detail::bound_holds(mask.rows, i);
+      for (int j = 0; j < N; ++j) {
+        const bool holds = row_holds && detail::bound_holds(mask.cols, j);
+        if constexpr (tile::TileValue<Y>) {
+          result.row(i)[j] = holds ? row(i)[j] : other.row(Y::rows == 1 ? 0 : i)[Y::cols == 1 ? 0 : j];
+        } else {
+          result.row(i)[j] = holds ? row(i)[j] : static_cast<float>(other);
+        }
+      }
+    }
+    return result;
+  }
+
+  Tile<T, N, M> transposed() const {
+    Tile<T, N, M> result(*arena_, *kernels_);
+    for (i64 i = 0; i < M; ++i) {
+      for (i64 j = 0; j < N; ++j) result.row(j)[i] = row(i)[j];
+    }
+    return result;
+  }
+
+  /// Along the columns of each row (Axis 1: (M, 1)) or the rows of each column (Axis 0: (1, N)), in order.
+  template <class Op, int Along>
+  auto reduce() const {
+    Tile<float, Along == 1 ? M : 1, Along == 1 ? 1 : N> result(*arena_, *kernels_);
+    for (i64 i = 0; i < M; ++i) {
+      for (i64 j = 0; j < N; ++j) {
+        float& sum = Along == 1 ? result.row(i)[0] : result.row(0)[j];
+        sum = (Along == 1 ? j : i) == 0 ? row(i)[j] : Op::apply(sum, row(i)[j]);
+      }
+    }
+    return result;
+  }
+
+ private:
+  /// Calls use(operand) with a load or a value as the micro-kernels' operand; IsA: its rows are the strips, else its
+  /// columns.
+  template <bool IsA, class P, class Mask, class F>
+  static void with_operand(const tile::Load<P, Mask>& load, F use) {
+    const detail::Place<P, Mask> place(load.pointers, load.mask);
+    const DType type = dtype_of<typename tile::Load<P, Mask>::element>;
+    const Block& at = place.block();
+    if constexpr (IsA) {
+      use(Operand{place.base, type, at.row_stride, at.col_stride, at.row_offsets, at.col_offsets, at.row_begin,
+                  at.row_end, at.col_begin, at.col_end});
+    } else {
+      use(Operand{place.base, type, at.col_stride, at.row_stride, at.col_offsets, at.row_offsets, at.col_begin,
+                  at.col_end, at.row_begin, at.row_end});
+    }
+  }
+  template <bool IsA, class U, int R, int C, class F>
+  static void with_operand(const Tile<U, R, C>& value, F use) {
+    constexpr i64 step = Tile<U, R, C>::ld;
+    if constexpr (IsA) {
+      use(Operand{value.data(), DType::f32, step, 1, nullptr, nullptr, 0, R, 0, C});
+    } else {
+      use(Operand{value.data(), DType::f32, 1, step, nullptr, nullptr, 0, C, 0, R});
+    }
+  }
+
+  Arena* arena_;
+  const Kernels* kernels_;
+  float* data_;
+};
+
+/// The program object of the CPU target.
+class Program : public tile::ProgramIds {
+ public:
+  Program(const tile::ProgramIds& ids, Arena& arena, const Kernels& kernels)
+      : ProgramIds(ids), arena_(arena), kernels_(kernels) {}
+
+  template <class T, int M, int N>
+  Tile<T, M, N> full(float value) {
+    Tile<T, M, N> result(arena_, kernels_);
+    const float rounded = to_float(from_float<T>(value));
+    for (i64 i = 0; i < M * Tile<T, M, N>::ld; ++i) result.data()[i] = rounded;
+    return result;
+  }
+
+  /// Reads a load now.
+  template <class P, class Mask>
+  auto load(const tile::Load<P, Mask>& load) {
+    return Tile<float, 1, 1>::read(arena_, kernels_, load);
+  }
+
+  template <int BK, class Produce, class Consume>
+  void pipeline(tile::Steps<BK> steps, Produce& produce, Consume& consume) {
+    tile::detail::run_in_turn(steps, produce, consume);
+  }
+
+ private:
+  Arena& arena_;
+  const Kernels& kernels_;
+};
+
+/// How a kernel is launched on the CPU.
+struct Launch {
+  tile::Grid grid;
+  Order order{};
+  Mma mma = this_cpu().mma;
+  i64 threads = 1;
+};
+
+/// Runs every program of the grid. args must outlive the call; programs may run at the same time.
+template <class Kernel, class Args>
+void launch(const Kernel& kernel, const Launch& how, const Args& args) {
+  struct Context {
+    const Kernel& kernel;
+    const Launch& how;
+    const Args& args;
+    const Kernels& kernels;
+  } context{kernel, how, args, kernels(how.mma)};
+  for_each_program(
+      how.grid.programs(), how.threads,
+      [](void* pointer, i64 number) {
+        const Context& c = *static_cast<const Context*>(pointer);
+        Program program(tile::ProgramIds(c.how.grid, c.how.order, number), Arena::of_this_thread(), c.kernels);
+        c.kernel(program, c.args);
+      },
+      &context);
+}
+
+}  // namespace tilewright::cpu

@@ -1,0 +1,12 @@
+// Programs over threads, behind one plain function, so that a user's kernel needs no compiler flag.
+#pragma once
+
+#include <tilewright/tile/element.hpp>
+
+namespace tilewright::cpu {
+
+/// Calls run(context, number) for every number in [0, count), each once, in any order, on at most `threads` threads.
+/// The first exception is thrown again here after the others have finished what they began.
+void for_each_program(i64 count, i64 threads, void (*run)(void* context, i64 number), void* context);
+
+}  // namespace tilewright::cpu

@@ -1,0 +1,30 @@
+// Programs over threads. OpenMP's dynamic schedule hands a program to whichever thread is free, so that short programs
+// at the edges of a grid do not leave a thread idle; nothing here depends on which thread runs which program.
+
+#include <tilewright/tile/cpu/launch.hpp>
+
+#include <atomic>
+#include <exception>
+
+namespace tilewright::cpu {
+
+void for_each_program(i64 count, i64 threads, void (*run)(void* context, i64 number), void* context) {
+  if (threads <= 1 || count <= 1) {
+    for (i64 number = 0; number < count; ++number) run(context, number);
+    return;
+  }
+  std::exception_ptr failure;
+  std::atomic_flag failed;
+  const int team = static_cast<int>(threads < count ? threads : count);
+#pragma omp parallel for num_threads(team) schedule(dynamic, 1)
+  for (i64 number = 0; number < count; ++number) {
+    try {
+      if (!failed.test()) run(context, number);
+    } catch (...) {
+      if (!failed.test_and_set()) failure = std::current_exception();  // an exception may not leave a parallel region
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace tilewright::cpu

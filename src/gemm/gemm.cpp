@@ -1,0 +1,66 @@
+// The operator: contract, problem, plan, programs. Data flows one way: nothing below the contract checks it again.
+
+#include <tilewright/gemm.hpp>
+
+#include <fmt/format.h>
+
+#include "gemm/contract.hpp"
+#include "gemm/run.hpp"
+#include "plan/planner.hpp"
+
+namespace tilewright {
+namespace {
+
+// Below this many multiply-adds, waking a second thread costs more than it gives.
+constexpr double serial_products = 1 << 18;
+
+i64 threads_for(const Problem& problem, i64 asked) {
+  if (asked < 0) {
+    throw Error(ErrorCode::plan_value,
+                fmt::format("threads is {}; give 1 or more, or 0 for as many as there are", asked));
+  }
+  const double products =
+      static_cast<double>(problem.m) * static_cast<double>(problem.n) * static_cast<double>(problem.k);
+  if (products <= serial_products) return 1;
+  return asked == 0 ? available_threads() : asked;
+}
+
+}  // namespace
+
+Problem problem_of(const MatrixView& a, const MatrixView& b, const MatrixView& c) {
+  return {
+      a.rows, b.cols, a.cols, a.type, c.type, layout_class(a, true), layout_class(b, false), layout_class(c, false)};
+}
+
+PlanChoice plan_for(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, const GemmOptions& options) {
+  gemm_detail::check_operands(a, b);
+  gemm_detail::check_output(a, b, c);
+  const Problem problem = problem_of(a, b, c);
+  return choose_plan(problem, options.plan, this_cpu(), threads_for(problem, options.threads), options.workspace_bytes);
+}
+
+void gemm_into(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, const GemmOptions& options) {
+  gemm_detail::check_operands(a, b);
+  gemm_detail::check_output(a, b, c);
+  const Problem problem = problem_of(a, b, c);
+  const i64 threads = threads_for(problem, options.threads);
+  const plan::Cheapest choice =
+      plan::cheapest_plan(problem, options.plan, this_cpu(), threads, options.workspace_bytes);
+  if (c.rows == 0 || c.cols == 0) return;
+
+  Matrix workspace;
+  if (choice.workspace_bytes > 0) workspace = Matrix(choice.plan.split.parts * c.rows, c.cols, DType::f32);
+  const auto run = a.type == DType::f16    ? gemm_detail::run_f16
+                   : a.type == DType::bf16 ? gemm_detail::run_bf16
+                                           : gemm_detail::run_f32;
+  run(choice.plan, a, b, c, threads, workspace.elements<float>());
+}
+
+Matrix gemm(const MatrixView& a, const MatrixView& b, const GemmOptions& options) {
+  gemm_detail::check_operands(a, b);
+  Matrix c(a.rows, b.cols, options.output.value_or(a.type));
+  gemm_into(a, b, c, options);
+  return c;
+}
+
+}  // namespace tilewright
