@@ -1,0 +1,92 @@
+// The multiplication of two packed panels: a tile of `rows` x `vectors` registers at a time.
+//
+// Each element of the tile is one register lane that is loaded from acc, takes its products in order of k and is stored
+// back, in every variant alike. So its bits depend on its row of A, its column of B and the order of k, never on where
+// in the block it is. Per k a full tile takes two vectors of B and one broadcast element per row of A; the sums never
+// leave the registers.
+//
+// Start at multiply().
+#pragma once
+
+#include "cpu/panels.hpp"
+
+namespace tilewright::cpu {
+
+/// One register tile: acc[r * ld + j] += sum over k of a[k * pitch + r] * b[k * pitch + j]. `columns` of the last
+/// vector are in use.
+template <class V, int rows, int vectors>
+void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, int columns) {
+  using Reg = typename V::Reg;
+  constexpr int last = vectors - 1;
+  Reg sum[rows][vectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < last; ++v) sum[r][v] = V::load(acc + r * ld + v * V::lanes);
+    sum[r][last] = V::load_first(acc + r * ld + last * V::lanes, columns);
+  }
+  for (; k > 0; --k) {
+    Reg line[vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) line[v] = V::load(b + v * V::lanes);
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+      const Reg element = V::broadcast(a + r);
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) sum[r][v] = V::multiply_add(element, line[v], sum[r][v]);
+    }
+    a += RowPanel<V>::pitch;
+    b += ColumnPanel<V>::pitch;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < last; ++v) V::store(acc + r * ld + v * V::lanes, sum[r][v]);
+    V::store_first(acc + r * ld + last * V::lanes, columns, sum[r][last]);
+  }
+}
+
+using TileFunction = void (*)(const float* a, const float* b, int k, float* acc, i64 ld, int columns);
+
+/// The register tiles by rows - 1 and vectors - 1.
+template <class V>
+struct TileTable {
+  TileFunction of[V::mr][2];
+};
+
+template <class V, int rows = 1>
+constexpr void fill(TileTable<V>& table) {
+  table.of[rows - 1][0] = multiply_tile<V, rows, 1>;
+  table.of[rows - 1][1] = multiply_tile<V, rows, 2>;
+  if constexpr (rows < V::mr) fill<V, rows + 1>(table);
+}
+
+template <class V>
+constexpr TileTable<V> tile_table() {
+  TileTable<V> table = {};
+  fill<V>(table);
+  return table;
+}
+
+/// acc (m, n) += a (m, k) * b (k, n), both packed. A strip of B stays in the nearest cache while the strips of A pass
+/// by.
+template <class V>
+void multiply(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld) {
+  using A = RowPanel<V>;
+  using B = ColumnPanel<V>;
+  static constexpr TileTable<V> table = tile_table<V>();
+  const i64 a_step = static_cast<i64>(k) * A::pitch, b_step = static_cast<i64>(k) * B::pitch;
+  const int a_strips = A::strips(m), b_strips = B::strips(n);
+  for (int j = 0; j < b_strips; ++j) {
+    const Strip columns = B::strip(n, j);
+    const int vectors = columns.count > V::lanes ? 2 : 1;
+    const int last = columns.count - (vectors - 1) * V::lanes;
+    for (int i = 0; i < a_strips; ++i) {
+      const Strip rows = A::strip(m, i);
+      table.of[rows.count - 1][vectors - 1](a_panel + i * a_step, b_panel + j * b_step, k,
+                                            acc + rows.first * ld + columns.first, ld, last);
+    }
+  }
+}
+
+}  // namespace tilewright::cpu

@@ -1,0 +1,48 @@
+// The instruction sets: one table of functions each, made of one set of templates.
+//
+// portable.cpp, avx2.cpp and avx512.cpp each describe one vector register as a type V and instantiate the same
+// templates (panels, packing, micro-kernel, blocks) for it. V has, for vectors of `lanes` floats:
+//
+//   Reg, lanes, mr                            register type, its lanes, rows of the largest register tile
+//   zero(), broadcast(p)                      zeros; *p in every lane
+//   load(p), store(p, x)                      `lanes` floats, any alignment
+//   load_first(p, n), store_first(p, n, x)    the first n lanes, 0 <= n <= lanes; no other memory is touched; the rest
+//   are 0 multiply_add(a, b, c)                     a * b + c transpose(x)                              x[i] lane j <->
+//   x[j] lane i, for `lanes` registers read(p), read_first(p, n)                 load and load_first from f16, bf16 or
+//   float, converted to float read_transposed(p, at, x)                 x[i] lane j = p[j][at + i], for `lanes` rows p
+//   and `lanes` registers x write(p, x), write_first(p, n, x)         store and store_first to f16, bf16 or float,
+//   rounded once
+//
+// NOTE: A function that several object files define is merged into one by the linker, which may take the copy that was
+// compiled for the widest instruction set and run it everywhere: an illegal instruction on a smaller machine. So V is a
+// type in an anonymous namespace, everything in the shared headers is a template over it (and hence local to its
+// object), and these files call no inline function of another header: not size_of(), not std::min, no constructor.
+// InstructionSets.ObjectsShareNothing in tests/cpu/machine_test.cpp looks at the symbols.
+#pragma once
+
+#include "cpu/blocks.hpp"
+#include "cpu/micro_kernel.hpp"
+#include "cpu/packing.hpp"
+
+namespace tilewright::cpu {
+
+extern const Kernels portable_kernels;
+extern const Kernels avx2_kernels;    // x86-64 only
+extern const Kernels avx512_kernels;  // x86-64 only
+
+/// The table of the instruction set V.
+template <class V>
+constexpr Kernels kernels_of(Mma mma) {
+  return {mma,
+          V::mr,
+          ColumnPanel<V>::width,
+          panel_floats<V, RowPanel<V>>,
+          panel_floats<V, ColumnPanel<V>>,
+          pack<V, RowPanel<V>>,
+          pack<V, ColumnPanel<V>>,
+          multiply<V>,
+          load<V>,
+          store<V>};
+}
+
+}  // namespace tilewright::cpu

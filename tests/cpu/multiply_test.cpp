@@ -1,0 +1,256 @@
+// Packing and multiplication together, exactly: small integers, whose sums a float holds, against a sum over the
+// elements where the definitions of Operand say they are. Every operand, panel and accumulator ends at an unmapped
+// page, on either side in turn.
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "tests/cpu/memory.hpp"
+
+namespace kernels_test {
+namespace {
+
+/// An operand of integers from -4 to 4 and its values, 0 where it may not be read.
+struct Filled {
+  Plane plane;
+  Memory memory;
+  std::vector<double> values;  // [line][k]
+
+  Filled(const Plane& p, DType type, Edge edge, std::uint64_t seed) : plane(p), memory(p, type, edge) {
+    for (int i = 0; i < p.row.extent; ++i) {
+      for (int j = 0; j < p.col.extent; ++j) {
+        double value = 0;
+        if (p.reachable(i, j)) {
+          value = static_cast<int>(pick(seed + static_cast<std::uint64_t>(p.offset(i, j)), 9)) - 4;
+          write_bits(memory.at(p.offset(i, j)), type, bits_of(type, static_cast<float>(value)));
+        }
+        values.push_back(value);
+      }
+    }
+  }
+  cpu::Operand operand(DType type) const {
+    return {
+        memory.base(),   type,          plane.row.stride, plane.col.stride, plane.row.offsets(), plane.col.offsets(),
+        plane.row.begin, plane.row.end, plane.col.begin,  plane.col.end};
+  }
+};
+
+/// acc += a * b through the kernels, and every element of acc against the definition; nothing beyond column n is
+/// written.
+void check_product(const cpu::Kernels& kernels, DType type, const Filled& a, const Filled& b) {
+  const int m = a.plane.row.extent, n = b.plane.row.extent, k = a.plane.col.extent;
+  const i64 ld = (n + 15) / 16 * 16 + (n % 3 == 0 ? 16 : 0);
+  const Floats a_panel(kernels.a_panel_floats(m, k)), b_panel(kernels.b_panel_floats(n, k)), acc(m * ld);
+  const auto start = [](int i, int j) { return static_cast<float>((i * 7 + j * 3) % 23 - 11); };
+  for (int i = 0; i < m; ++i) {
+    for (int j = 0; j < n; ++j) acc.data()[i * ld + j] = start(i, j);
+  }
+  kernels.pack_a(a.operand(type), m, k, a_panel.data());
+  kernels.pack_b(b.operand(type), n, k, b_panel.data());
+  kernels.multiply(a_panel.data(), b_panel.data(), m, n, k, acc.data(), ld);
+  for (int i = 0; i < m; ++i) {
+    for (int j = 0; j < n; ++j) {
+      double sum = start(i, j);
+      for (int at = 0; at < k; ++at) {
+        sum += a.values[static_cast<std::size_t>(i * k + at)] * b.values[static_cast<std::size_t>(j * k + at)];
+      }
+      ASSERT_EQ(acc.data()[i * ld + j], sum) << "C[" << i << ", " << j << "] of " << m << "x" << n << "x" << k << " "
+                                             << name_of(type) << ", A " << a.plane.name << ", B " << b.plane.name;
+    }
+    for (i64 j = n; j < ld; ++j) {
+      ASSERT_EQ(std::bit_cast<u32>(acc.data()[i * ld + j]), ~0u) << "column " << j << " was written, n = " << n;
+    }
+  }
+}
+
+TEST(Multiply, EveryHeightWithEveryLayout) {
+  for_each_set([](const cpu::Kernels& kernels) {
+    int turn = 0;
+    for (const DType type : types) {
+      for (int m = 1; m <= 40; ++m) {
+        for (const int n : {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40, 65}) {
+          for (const int k : {1, 2, 7, 15, 16, 17, 33}) {
+            ++turn;  // 12 and 5 have no common factor: every pair of layouts comes up
+            const Plane a = plane(turn % plane_kinds, m, k, turn % 7 == 0);
+            const Plane b = plane(turn / 5 % plane_kinds, n, k, turn % 11 == 0);
+            const Edge edge = turn % 2 == 0 ? Edge::begin : Edge::end;
+            check_product(kernels, type, Filled(a, type, edge, 1), Filled(b, type, edge, 99));
+            if (::testing::Test::HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST(Multiply, EveryLayoutAndBoundOnOneBlock) {
+  for_each_set([](const cpu::Kernels& kernels) {
+    for (const DType type : types) {
+      for (int kind = 0; kind < plane_kinds; ++kind) {
+        for (const bool inner : {false, true}) {
+          for (const Edge edge : {Edge::begin, Edge::end}) {
+            const Filled a(plane(kind, 61, 77, inner), type, edge, 1), b(plane(kind, 75, 77, inner), type, edge, 5);
+            check_product(kernels, type, a, b);
+            if (::testing::Test::HasFatalFailure()) return;
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST(Multiply, BoundsMayBeEmptyOrBeyondTheBlock) {
+  for_each_set([](const cpu::Kernels& kernels) {
+    for (int kind : {0, 2, 4}) {
+      Plane nothing = plane(kind, 20, 20, false);
+      nothing.row.end = 0;
+      const Filled b(plane(0, 20, 20, false), DType::f16, Edge::end, 3);
+      check_product(kernels, DType::f16, Filled(nothing, DType::f16, Edge::end, 1), b);
+      nothing = plane(kind, 20, 20, false);
+      nothing.col.begin = 20;
+      check_product(kernels, DType::f16, Filled(nothing, DType::f16, Edge::end, 1), b);
+      Filled wide(plane(kind, 20, 20, false), DType::f16, Edge::end, 1);
+      wide.plane.row.begin = wide.plane.col.begin = -5;  // the block is what counts
+      wide.plane.row.end = wide.plane.col.end = 1000;
+      check_product(kernels, DType::f16, wide, b);
+    }
+  });
+}
+
+TEST(Multiply, NothingToAddLeavesTheAccumulator) {
+  for_each_set([](const cpu::Kernels& kernels) {
+    const Filled a(plane(0, 20, 0, false), DType::f16, Edge::end, 1),
+        b(plane(0, 20, 0, false), DType::f16, Edge::end, 1);
+    check_product(kernels, DType::f16, a, b);
+  });
+}
+
+/// Rows (or columns) a page and more apart, each against unmapped memory on both sides: whatever is read beside one is
+/// a fault.
+TEST(Multiply, ReadsNothingBetweenTheLines) {
+  const i64 page = oracle::page_bytes();
+  for_each_set([&](const cpu::Kernels& kernels) {
+    for (const DType type : types) {
+      const i64 stride = 2 * page / size_of(type);
+      for (const bool at_end : {false, true}) {
+        for (const bool k_contiguous : {true, false}) {
+          for (const int width : {1, 5, 8, 13, 16, 21, 32, 45}) {
+            constexpr int lines = 37;
+            const oracle::Mapping mapping((2 * lines + 1) * page, PROT_NONE);
+            const i64 start = at_end ? page - width * size_of(type) : 0;  // within its page
+            for (int i = 0; i < lines; ++i) {
+              mapping.protect((2 * i + 1) * page, page, PROT_READ | PROT_WRITE);
+              for (int j = 0; j < width; ++j) {
+                write_bits(mapping.base() + (2 * i + 1) * page + start + j * size_of(type), type, bits_of(type, 1));
+              }
+            }
+            const int m = k_contiguous ? lines : width, k = k_contiguous ? width : lines;
+            const cpu::Operand x = {.base = mapping.base() + page + start,
+                                    .type = type,
+                                    .strip_stride = k_contiguous ? stride : 1,
+                                    .k_stride = k_contiguous ? 1 : stride,
+                                    .s_end = m,
+                                    .k_end = k};
+            const i64 ld = (m + 15) / 16 * 16;
+            const Floats a(kernels.a_panel_floats(m, k)), b(kernels.b_panel_floats(m, k)), acc(m * ld);
+            std::memset(acc.data(), 0, static_cast<std::size_t>(m * ld * 4));
+            kernels.pack_a(x, m, k, a.data());
+            kernels.pack_b(x, m, k, b.data());
+            kernels.multiply(a.data(), b.data(), m, m, k, acc.data(), ld);
+            for (int i = 0; i < m * m; ++i) ASSERT_EQ(acc.data()[i / m * ld + i % m], k) << i << " " << width;
+          }
+        }
+      }
+    }
+  });
+}
+
+/// Products of random floats, where every order of addition gives other bits.
+std::vector<u32> product_bits(const cpu::Kernels& kernels, const std::vector<float>& a, const std::vector<float>& b,
+                              int k, int i0, int m, int j0, int n) {
+  const i64 ld = (n + 15) / 16 * 16;
+  const Floats a_panel(kernels.a_panel_floats(m, k)), b_panel(kernels.b_panel_floats(n, k)), acc(m * ld);
+  std::memset(acc.data(), 0, static_cast<std::size_t>(m * ld * 4));
+  kernels.pack_a(
+      {.base = a.data() + i0 * k, .type = DType::f32, .strip_stride = k, .k_stride = 1, .s_end = m, .k_end = k}, m, k,
+      a_panel.data());
+  kernels.pack_b(
+      {.base = b.data() + j0 * k, .type = DType::f32, .strip_stride = k, .k_stride = 1, .s_end = n, .k_end = k}, n, k,
+      b_panel.data());
+  kernels.multiply(a_panel.data(), b_panel.data(), m, n, k, acc.data(), ld);
+  std::vector<u32> bits;
+  for (int i = 0; i < m * n; ++i) bits.push_back(std::bit_cast<u32>(acc.data()[i / n * ld + i % n]));
+  return bits;
+}
+
+TEST(Multiply, BitsDoNotDependOnThePosition) {
+  constexpr int size = 80, k = 61;
+  std::vector<float> a, b;
+  for (u32 i = 0; i < size * k; ++i) {
+    a.push_back(static_cast<float>(pick(i, 2000001)) * 1e-6f - 1);
+    b.push_back(static_cast<float>(pick(i + 77777, 2000001)) * 1e-6f - 1);
+  }
+  std::vector<std::vector<u32>> fused;  // instruction sets with a fused multiply-add agree bit for bit
+  for_each_set([&](const cpu::Kernels& kernels) {
+    const std::vector<u32> whole = product_bits(kernels, a, b, k, 0, size, 0, size);
+    for (int m = 1; m <= 40; ++m) {
+      for (const int n : {1, 8, 9, 16, 17, 33}) {
+        const int i0 = m * 5 % (size - m), j0 = m * 11 % (size - n);
+        const std::vector<u32> part = product_bits(kernels, a, b, k, i0, m, j0, n);
+        for (int i = 0; i < m; ++i) {
+          for (int j = 0; j < n; ++j) {
+            ASSERT_EQ(part[static_cast<std::size_t>(i * n + j)],
+                      whole[static_cast<std::size_t>((i0 + i) * size + j0 + j)])
+                << m << "x" << n << " at (" << i0 << ", " << j0 << "), element (" << i << ", " << j << ")";
+          }
+        }
+      }
+    }
+    float plain = 0, once = 0;  // element (0, 0) by the two rules
+    for (int at = 0; at < k; ++at) {
+      const float product = a[static_cast<std::size_t>(at)] * b[static_cast<std::size_t>(at)];
+      plain += product;
+      once = std::fma(a[static_cast<std::size_t>(at)], b[static_cast<std::size_t>(at)], once);
+    }
+    EXPECT_EQ(std::bit_cast<float>(whole[0]), kernels.mma == Mma::portable ? plain : once);
+    if (kernels.mma != Mma::portable) fused.push_back(whole);
+  });
+  for (const std::vector<u32>& bits : fused) EXPECT_EQ(bits, fused.front());
+}
+
+TEST(Multiply, InfinitiesAndNaNsStayInTheirRowAndColumn) {
+  for_each_set([](const cpu::Kernels& kernels) {
+    constexpr int m = 29, n = 45, k = 20;
+    std::vector<float> a(m * k, 1), b(n * k, 1);
+    a[5 * k + 19] = std::numeric_limits<float>::infinity();
+    b[33 * k + 7] = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<u32> bits = product_bits(kernels, a, b, k, 0, m, 0, n);
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j < n; ++j) {
+        const float got = std::bit_cast<float>(bits[static_cast<std::size_t>(i * n + j)]);
+        if (j == 33) {
+          EXPECT_TRUE(std::isnan(got));
+        } else {
+          EXPECT_EQ(got, i == 5 ? std::numeric_limits<float>::infinity() : static_cast<float>(k)) << i << " " << j;
+        }
+      }
+    }
+  });
+}
+
+TEST(Kernels, PanelsGrowWithTheBlock) {  // a panel that is sized for a whole tile serves every part of it
+  for_each_set([](const cpu::Kernels& kernels) {
+    for (int lines = 0; lines < 100; ++lines) {
+      for (int k = 0; k < 40; ++k) {
+        for (const auto floats : {kernels.a_panel_floats, kernels.b_panel_floats}) {
+          EXPECT_LE(floats(lines, k), floats(lines + 1, k));
+          EXPECT_LE(floats(lines, k), floats(lines, k + 1));
+          EXPECT_EQ(floats(lines, k) % 16, 0);
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace kernels_test
