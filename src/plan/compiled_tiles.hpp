@@ -1,0 +1,20 @@
+// The tiles that the operator's programs are compiled for: one table, read by the planner at run time and by the code
+// that instantiates the programs at compile time, so that the two cannot disagree.
+//
+// Every extent is a multiple of 16. The square ones serve general shapes; the two flat ones serve products with one
+// short side.
+#pragma once
+
+#include <array>
+
+#include <tilewright/plan.hpp>
+
+namespace tilewright::plan {
+
+inline constexpr std::array tiles = {
+    TileShape{16, 16, 16},    TileShape{32, 32, 32},    TileShape{64, 32, 32},    TileShape{64, 64, 64},
+    TileShape{64, 128, 128},  TileShape{128, 128, 128}, TileShape{16, 256, 256},  TileShape{256, 16, 256},
+    TileShape{128, 256, 256}, TileShape{224, 256, 256}, TileShape{256, 256, 256},
+};
+
+}  // namespace tilewright::plan

@@ -1,0 +1,71 @@
+// The model's arithmetic. All of it is in double: a product of extents may pass 2^63, and no rank hangs on the last
+// bit.
+#include "plan/model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "plan/traffic.hpp"
+
+namespace tilewright::plan {
+namespace {
+
+double flops_per_us(Mma mma) {
+  if (mma == Mma::avx512) return cpu_rates.flops_avx512;
+  return mma == Mma::avx2 ? cpu_rates.flops_avx2 : cpu_rates.flops_portable;
+}
+
+double elements_per_us(Mover mover) {
+  return mover == Mover::pack ? cpu_rates.packed_elements : cpu_rates.gathered_elements;
+}
+
+}  // namespace
+
+double working_set(const TileShape& tile) {
+  const double bm = static_cast<double>(tile.m), bn = static_cast<double>(tile.n), bk = static_cast<double>(tile.k);
+  return 4 * (bm * bn + (bm + bn) * bk);
+}
+
+Share busiest_share(const Problem& problem, const Plan& plan, i64 threads) {
+  const i64 bm = std::min(plan.tile.m, problem.m), bn = std::min(plan.tile.n, problem.n);
+  if (bm == 0 || bn == 0) return {};
+  const double m = static_cast<double>(problem.m), n = static_cast<double>(problem.n);
+  const double rows = static_cast<double>(cdiv(problem.m, bm)), cols = static_cast<double>(cdiv(problem.n, bn));
+  const double parts = static_cast<double>(plan.split.parts), workers = static_cast<double>(threads);
+  const double height = static_cast<double>(bm), width = static_cast<double>(bn);
+  const double whole =
+      std::ceil(static_cast<double>(problem.m / bm) * static_cast<double>(problem.n / bn) * parts / workers);
+  return {std::max(m * n * parts / workers, whole * height * width),
+          std::max(m * cols * parts / workers, whole * height), std::max(n * rows * parts / workers, whole * width)};
+}
+
+Cost modelled_cost(const Problem& problem, const Plan& plan, const CpuDescription& cpu, i64 threads) {
+  const double m = static_cast<double>(problem.m), n = static_cast<double>(problem.n),
+               k = static_cast<double>(problem.k);
+  const double rows = static_cast<double>(cdiv(problem.m, plan.tile.m)),
+               cols = static_cast<double>(cdiv(problem.n, plan.tile.n));
+  const double parts = static_cast<double>(plan.split.parts), workers = static_cast<double>(threads);
+  Cost cost;
+  if (problem.m == 0 || problem.n == 0) return cost;
+
+  const Share share = busiest_share(problem, plan, threads);
+  const double waves = std::ceil(rows * cols * parts / workers);  // programs of one thread
+  const double steps = static_cast<double>(cdiv(cdiv(problem.k, plan.tile.k), plan.split.parts));  // of one program
+  const double along_k = std::min(k, steps * static_cast<double>(plan.tile.k));
+
+  const double fit = working_set(plan.tile) <= static_cast<double>(cpu.l2_bytes) ? 1.0 : cpu_rates.beyond_l2;
+  const double beyond_l3 = estimate_traffic(problem, plan, static_cast<double>(cpu.l3_bytes)).total();
+  const double written = m * n * static_cast<double>(size_of(problem.output));
+
+  cost.multiply = 2 * share.outputs * along_k / (flops_per_us(plan.mma) * fit);
+  cost.pack = along_k * (share.a_rows / elements_per_us(plan.a) + share.b_cols / elements_per_us(plan.b));
+  cost.accumulator = share.outputs * steps / cpu_rates.accumulator_elements;
+  cost.store = share.outputs / cpu_rates.stored_elements;
+  cost.start = waves * (steps * cpu_rates.step_us + cpu_rates.program_us);
+  if (rows * cols * parts > 1 && threads > 1) cost.start += cpu_rates.team_us;
+  cost.memory = (beyond_l3 + written) / cpu_rates.memory_bytes;
+  if (plan.split.kind == SplitKind::split_k) cost.reduce = parts * m * n / (cpu_rates.reduced_elements * workers);
+  return cost;
+}
+
+}  // namespace tilewright::plan

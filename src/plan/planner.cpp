@@ -1,0 +1,276 @@
+// The planner: enumerate -> reject with a one-line reason -> score -> choose. Start at for_each_candidate.
+//
+// Enumerated are the compiled tiles, the linear order and a few groups, and a few splits of K where the tiles alone do
+// not fill the threads. Instruction set and movers are not searched: the widest set, and pack wherever an axis of unit
+// stride allows it, are better on every shape. A request fixes fields; what it leaves open is chosen among what is
+// legal with them.
+#define FMT_HEADER_ONLY
+#include "plan/planner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <limits>
+
+#include <tilewright/error.hpp>
+
+#include "plan/compiled_tiles.hpp"
+#include "plan/number.hpp"
+
+namespace tilewright {
+namespace plan {
+namespace {
+
+constexpr std::array<i64, 3> searched_groups = {4, 8, 16};
+constexpr std::array<i64, 4> searched_parts = {2, 4, 8, 16};
+
+/// Grid and K steps of a problem under one tile.
+struct Cover {
+  i64 rows, cols, steps;
+  friend bool operator==(const Cover&, const Cover&) = default;
+};
+
+Cover cover_of(const Problem& problem, const TileShape& tile) {
+  return {cdiv(problem.m, tile.m), cdiv(problem.n, tile.n), cdiv(problem.k, tile.k)};
+}
+
+/// Why a candidate is not ranked.
+enum class Rejection : unsigned char {
+  none,
+  padding,    // a smaller tile does the same with less padding
+  workspace,  // the split needs more than the budget
+  parts,      // the split has more parts than K has steps of this tile
+};
+
+[[noreturn]] void unavailable(const std::string& message) { throw Error(ErrorCode::plan_unavailable, message); }
+
+std::string text_of(const TileShape& tile) { return fmt::format("{}x{}x{}", tile.m, tile.n, tile.k); }
+
+std::string_view name_of(Mma mma) { return mma == Mma::portable ? "portable" : mma == Mma::avx2 ? "avx2" : "avx512"; }
+
+[[noreturn]] void refuse_parts(const Problem& problem, const Split& split, i64 bk) {
+  throw Error(
+      ErrorCode::plan_value,
+      fmt::format("split_k({}) asks for more parts than K = {} has steps of {}: at most {}. Ask for fewer parts.",
+                  split.parts, problem.k, bk, std::max<i64>(1, cdiv(problem.k, bk))));
+}
+
+void check_mover(const std::optional<Mover>& mover, const LayoutClass& layout, std::string_view operand) {
+  if (mover == Mover::pack && layout.unit == UnitAxis::none) {
+    throw Error(ErrorCode::plan_value, fmt::format("{0}=pack needs rows or columns of unit stride, and {0} has neither "
+                                                   "(its layout class is {1}). Use {0}=gather.",
+                                                   operand, to_string(layout)));
+  }
+}
+
+/// Everything about a request that does not hang on the tile the planner will choose.
+void check_request(const Problem& problem, const PlanRequest& request, const CpuDescription& cpu, i64 threads,
+                   i64 workspace_bytes) {
+  if (problem.m < 0 || problem.n < 0 || problem.k < 0) {
+    throw Error(ErrorCode::problem, fmt::format("the problem is M = {}, N = {}, K = {}: extents are not negative.",
+                                                problem.m, problem.n, problem.k));
+  }
+  if (threads < 0)
+    throw Error(ErrorCode::problem, fmt::format("threads = {}: give 1 or more, or 0 for all cores.", threads));
+  if (request.warps.value_or(1) != 1) {
+    unavailable(fmt::format("w{}: a CPU program is one thread; write w1 or leave the field out.", *request.warps));
+  }
+  if (request.stages.value_or(1) != 1) {
+    unavailable(fmt::format("s{}: a CPU program has one block of K in flight; write s1 or leave the field out.",
+                            *request.stages));
+  }
+  if (request.tile && std::ranges::find(tiles, *request.tile) == tiles.end()) {
+    std::string at_hand;
+    for (const TileShape& tile : tiles) at_hand += (at_hand.empty() ? "" : ", ") + text_of(tile);
+    unavailable(fmt::format("the tile {} is not compiled in. Use one of {}.", text_of(*request.tile), at_hand));
+  }
+  if (request.mma && std::ranges::find(cpu.instruction_sets, *request.mma) == cpu.instruction_sets.end()) {
+    std::string sets;
+    for (const Mma mma : cpu.instruction_sets) sets += fmt::format("{}{}", sets.empty() ? "" : ", ", name_of(mma));
+    unavailable(fmt::format("mma={} is not at hand on this CPU. It has {}.", name_of(*request.mma), sets));
+  }
+  if (request.order && request.order->group < 1) {
+    throw Error(ErrorCode::plan_value,
+                fmt::format("order=grouped({}): a group has at least 1 row of tiles.", request.order->group));
+  }
+  check_mover(request.a, problem.a, "a");
+  check_mover(request.b, problem.b, "b");
+  if (request.split && request.split->kind == SplitKind::split_k) {
+    if (request.split->parts < 1) {
+      throw Error(ErrorCode::plan_value,
+                  fmt::format("split=split_k({}): K has at least 1 part.", request.split->parts));
+    }
+    const i64 bk = request.tile ? request.tile->k : std::ranges::min(tiles, {}, &TileShape::k).k;
+    if (request.split->parts > std::max<i64>(1, cdiv(problem.k, bk))) refuse_parts(problem, *request.split, bk);
+    const i64 needed = workspace_of(problem, *request.split);
+    if (needed > workspace_bytes) {
+      throw Error(ErrorCode::workspace,
+                  fmt::format("split_k({}) of a {}x{} result needs {} bytes of workspace, and the budget is {}. Raise "
+                              "the budget or use split=none.",
+                              request.split->parts, problem.m, problem.n, needed, workspace_bytes));
+    }
+  }
+}
+
+/// A compiled tile that does the same with less padding than tile number `tile`: no larger, and smaller only along axes
+/// that it covers in one go itself. Nothing if there is none.
+using Covers = std::array<Cover, tiles.size()>;
+const TileShape* smaller_cover(std::size_t tile, const Covers& covers) {
+  const TileShape& own = tiles[tile];
+  for (std::size_t other = 0; other < covers.size(); ++other) {
+    const TileShape& it = tiles[other];
+    const auto covers_axis = [](i64 smaller, i64 larger, i64 count) {
+      return smaller == larger || (smaller < larger && count <= 1);
+    };
+    if (other != tile && covers_axis(it.m, own.m, covers[other].rows) && covers_axis(it.n, own.n, covers[other].cols) &&
+        covers_axis(it.k, own.k, covers[other].steps)) {
+      return &it;
+    }
+  }
+  return nullptr;
+}
+
+/// Calls visit(plan, rejection) for every split of K that is to be weighed for the plan's tile and order.
+template <class Visit>
+void for_each_split(const Problem& problem, const PlanRequest& request, const Cover& cover, i64 threads,
+                    i64 workspace_bytes, Plan plan, Visit& visit) {
+  if (request.split) {
+    plan.split = *request.split;
+    visit(plan, plan.split.parts > std::max<i64>(1, cover.steps) ? Rejection::parts : Rejection::none);
+    return;
+  }
+  visit(plan, Rejection::none);
+  const double owned = static_cast<double>(cover.rows) * static_cast<double>(cover.cols);
+  for (i64 before = 1; const i64 parts : searched_parts) {
+    // More parts than it takes to occupy every thread only add to the sum at the end.
+    if (owned == 0 || parts > cover.steps || owned * static_cast<double>(before) >= static_cast<double>(threads))
+      return;
+    plan.split = {SplitKind::split_k, parts};
+    const bool fits = workspace_of(problem, plan.split) <= workspace_bytes;
+    visit(plan, fits ? Rejection::none : Rejection::workspace);
+    if (!fits) return;
+    before = parts;
+  }
+}
+
+/// Calls visit(plan, rejection) for every candidate. With nothing requested these are 11 tiles, each with up to 4
+/// orders and 5 splits.
+template <class Visit>
+void for_each_candidate(const Problem& problem, const PlanRequest& request, const CpuDescription& cpu, i64 threads,
+                        i64 workspace_bytes, Visit visit) {
+  Covers covers;
+  for (std::size_t i = 0; i < covers.size(); ++i) covers[i] = cover_of(problem, tiles[i]);
+  const double k = static_cast<double>(problem.k), m = static_cast<double>(problem.m),
+               n = static_cast<double>(problem.n);
+  const bool inputs_fit_l3 =
+      (m + n) * k * static_cast<double>(size_of(problem.input)) <= static_cast<double>(cpu.l3_bytes);
+
+  Plan plan;
+  plan.a = request.a.value_or(problem.a.unit == UnitAxis::none ? Mover::gather : Mover::pack);
+  plan.b = request.b.value_or(problem.b.unit == UnitAxis::none ? Mover::gather : Mover::pack);
+  plan.mma = request.mma.value_or(cpu.mma);
+  for (std::size_t i = 0; i < covers.size(); ++i) {
+    plan.tile = tiles[i];
+    plan.order = request.order.value_or(Order{});
+    if (request.tile && *request.tile != plan.tile) continue;
+    if (!request.tile && smaller_cover(i, covers) != nullptr) {
+      visit(plan, Rejection::padding);
+      continue;
+    }
+    for_each_split(problem, request, covers[i], threads, workspace_bytes, plan, visit);
+    // With one row of tiles every order is linear; with one column, or inputs that stay in the L3, none reads less than
+    // linear.
+    if (request.order || covers[i].cols <= 1 || inputs_fit_l3) continue;
+    for (i64 before = 1; const i64 group : searched_groups) {
+      if (before >= covers[i].rows) break;  // the group before holds all rows
+      plan.order = {OrderKind::grouped, group};
+      for_each_split(problem, request, covers[i], threads, workspace_bytes, plan, visit);
+      before = group;
+    }
+  }
+}
+
+std::string reason_of(Rejection rejection, const Plan& plan, const Problem& problem, i64 workspace_bytes) {
+  if (rejection == Rejection::padding) {
+    Covers covers;
+    for (std::size_t i = 0; i < covers.size(); ++i) covers[i] = cover_of(problem, tiles[i]);
+    const auto at = std::ranges::find(tiles, plan.tile) - tiles.begin();
+    return fmt::format("{} does the same with less padding",
+                       text_of(*smaller_cover(static_cast<std::size_t>(at), covers)));
+  }
+  if (rejection == Rejection::workspace) {
+    return fmt::format("split_k({}) needs {} bytes of workspace, the budget is {}", plan.split.parts,
+                       with_separators(workspace_of(problem, plan.split)), with_separators(workspace_bytes));
+  }
+  return fmt::format("{} parts, but K = {} has {} steps of {}", plan.split.parts, problem.k,
+                     cdiv(problem.k, plan.tile.k), plan.tile.k);
+}
+
+/// One sentence on the choice, from the ranked candidates, best first.
+std::string reason_of(const std::vector<Candidate>& candidates, std::size_t ranked, const Cost& cost, i64 threads) {
+  const std::string on = fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
+  const std::string time = time_text(candidates[0].microseconds);
+  if (ranked == 1)
+    return fmt::format("the only candidate that the request and the problem leave, modelled at {} on {}.", time, on);
+  const Plan &first = candidates[0].plan, &second = candidates[1].plan;
+  std::string next = text_of(second.tile);
+  if (first.tile == second.tile) next = first.order == second.order ? "another split of K" : "another order";
+  return fmt::format("least modelled time of {} candidates: {} on {}, {:.0f} % of it multiplying; next is {} with {}.",
+                     ranked, time, on, cost.total() > 0 ? 100 * cost.multiply / cost.total() : 0, next,
+                     time_text(candidates[1].microseconds));
+}
+
+}  // namespace
+
+i64 workspace_of(const Problem& problem, const Split& split) {
+  if (split.kind == SplitKind::none) return 0;
+  const Count bytes = product({split.parts, problem.m, problem.n, i64{sizeof(float)}});
+  return bytes.fits ? bytes.exact : std::numeric_limits<i64>::max();
+}
+
+Cheapest cheapest_plan(const Problem& problem, const PlanRequest& request, const CpuDescription& cpu, i64 threads,
+                       i64 workspace_bytes) {
+  check_request(problem, request, cpu, threads, workspace_bytes);
+  const i64 team = threads == 0 ? cpu.cores : threads;
+  Cheapest best{{}, std::numeric_limits<double>::infinity(), 0};
+  for_each_candidate(problem, request, cpu, team, workspace_bytes, [&](const Plan& plan, Rejection rejection) {
+    if (rejection != Rejection::none) return;
+    const double time = modelled_cost(problem, plan, cpu, team).total();
+    if (time < best.microseconds)
+      best = {plan, time, 0};  // the first of equals: small tiles and the linear order come first
+  });
+  best.workspace_bytes = workspace_of(problem, best.plan.split);
+  return best;
+}
+
+}  // namespace plan
+
+std::span<const TileShape> compiled_tiles() { return plan::tiles; }
+
+PlanChoice choose_plan(const Problem& problem, const PlanRequest& request, const CpuDescription& cpu, i64 threads,
+                       i64 workspace_bytes) {
+  plan::check_request(problem, request, cpu, threads, workspace_bytes);
+  const i64 team = threads == 0 ? cpu.cores : threads;
+  std::vector<Candidate> ranked, rejected;
+  plan::for_each_candidate(
+      problem, request, cpu, team, workspace_bytes, [&](const Plan& plan, plan::Rejection rejection) {
+        if (rejection == plan::Rejection::none) {
+          ranked.push_back({plan, {}, plan::modelled_cost(problem, plan, cpu, team).total()});
+        } else {
+          rejected.push_back({plan, plan::reason_of(rejection, plan, problem, workspace_bytes), 0});
+        }
+      });
+  std::ranges::stable_sort(ranked, {}, &Candidate::microseconds);
+
+  PlanChoice choice;
+  choice.plan = ranked.front().plan;
+  choice.reason = plan::reason_of(ranked, ranked.size(), plan::modelled_cost(problem, choice.plan, cpu, team), team);
+  choice.workspace_bytes = plan::workspace_of(problem, choice.plan.split);
+  choice.candidates = std::move(ranked);
+  std::ranges::move(rejected, std::back_inserter(choice.candidates));
+  return choice;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,147 @@
+// The text form of plans: what is printed parses back, and what does not parse is refused by name.
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <tilewright/error.hpp>
+#include <tilewright/plan.hpp>
+
+namespace tilewright {
+namespace {
+
+constexpr i64 largest = std::numeric_limits<i64>::max();
+
+i64 any_positive() {
+  return *rc::gen::oneOf(rc::gen::inRange<i64>(1, 513), rc::gen::inRange<i64>(1, largest), rc::gen::just(largest));
+}
+
+Plan any_plan() {
+  Plan plan;
+  plan.tile = {any_positive(), any_positive(), any_positive()};
+  plan.warps = any_positive();
+  plan.stages = any_positive();
+  if (*rc::gen::arbitrary<bool>()) plan.order = {OrderKind::grouped, any_positive()};
+  if (*rc::gen::arbitrary<bool>()) plan.split = {SplitKind::split_k, any_positive()};
+  plan.a = *rc::gen::element(Mover::pack, Mover::gather);
+  plan.b = *rc::gen::element(Mover::pack, Mover::gather);
+  plan.mma = *rc::gen::element(Mma::portable, Mma::avx2, Mma::avx512);
+  return plan;
+}
+
+/// The plan that a request names in full; fails if a field is missing.
+Plan named(const PlanRequest& request) {
+  return {request.tile.value(),  request.warps.value(), request.stages.value(), request.order.value(),
+          request.split.value(), request.a.value(),     request.b.value(),      request.mma.value()};
+}
+
+TEST(PlanText, PrintedPlansParseBack) {
+  EXPECT_TRUE(rc::check("parse_plan(to_string(plan)) names plan", [] {
+    const Plan plan = any_plan();
+    RC_ASSERT(named(parse_plan(to_string(plan))) == plan);
+  }));
+}
+
+TEST(PlanText, FieldsBehindTheTileComeInAnyOrder) {
+  EXPECT_TRUE(rc::check("any order of words", [] {
+    const Plan plan = any_plan();
+    const std::string text = to_string(plan);
+    std::vector<std::string> words;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find(' ', at), text.size());
+      words.push_back(text.substr(at, end - at));
+      at = end + 1;
+    }
+    RC_ASSERT(words.size() == 8u);
+    std::string shuffled = words[0];
+    std::vector<std::string> rest(words.begin() + 1, words.end());
+    while (!rest.empty()) {
+      const auto next = *rc::gen::inRange<std::size_t>(0, rest.size());
+      shuffled += "  " + rest[next];
+      rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(next));
+    }
+    RC_ASSERT(named(parse_plan(shuffled)) == plan);
+  }));
+}
+
+TEST(PlanText, TheDocumentedFormIsPrinted) {
+  const Plan plan{{64, 32, 32}, 1, 1, {OrderKind::grouped, 8}, {}, Mover::pack, Mover::gather, Mma::avx512};
+  EXPECT_EQ(to_string(plan), "64x32x32 w1 s1 order=grouped(8) split=none a=pack b=gather mma=avx512");
+}
+
+TEST(PlanText, MissingFieldsStayOpen) {
+  const PlanRequest tile_only = parse_plan("64x32x32");
+  EXPECT_EQ(tile_only.tile, (TileShape{64, 32, 32}));
+  EXPECT_FALSE(tile_only.warps || tile_only.stages || tile_only.order || tile_only.split || tile_only.a ||
+               tile_only.b || tile_only.mma);
+  const PlanRequest no_tile = parse_plan("split=split_k(4)");
+  EXPECT_FALSE(no_tile.tile);
+  EXPECT_EQ(no_tile.split, (Split{SplitKind::split_k, 4}));
+  EXPECT_FALSE(parse_plan("").tile);
+  EXPECT_FALSE(parse_plan(" \t\n").mma);
+}
+
+struct Refused {
+  const char* text;
+  ErrorCode code;
+  const char* word;     // must be in the message
+  const char* allowed;  // must be in the message
+};
+
+class PlanTextRefused : public ::testing::TestWithParam<Refused> {};
+
+TEST_P(PlanTextRefused, NamesTheWordAndWhatIsAllowed) {
+  const Refused& refused = GetParam();
+  try {
+    parse_plan(refused.text);
+    FAIL() << refused.text << " was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), refused.code) << error.what();
+    EXPECT_NE(std::string(error.what()).find(std::string("'") + refused.word + "'"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find(refused.allowed), std::string::npos) << error.what();
+  }
+}
+
+constexpr ErrorCode syntax = ErrorCode::plan_syntax, value = ErrorCode::plan_value;
+INSTANTIATE_TEST_SUITE_P(
+    Words, PlanTextRefused,
+    ::testing::Values(
+        Refused{"64x32x32 cluster=2", syntax, "cluster=2", "order=linear|grouped(G)"},
+        Refused{"fast", syntax, "fast", "BMxBNxBK"}, Refused{"64x32", syntax, "64x32", "64x32x32"},
+        Refused{"64x32x32x8", syntax, "64x32x32x8", "BMxBNxBK"}, Refused{"64x32xx", syntax, "64x32xx", "BMxBNxBK"},
+        Refused{"64x3.5x32", syntax, "64x3.5x32", "BMxBNxBK"}, Refused{"64X32X32", syntax, "64X32X32", "64x32x32"},
+        Refused{"0x32x32", value, "0x32x32", "from 1"}, Refused{"-64x32x32", value, "-64x32x32", "from 1"},
+        Refused{"64x32x9223372036854775808", value, "64x32x9223372036854775808", "9223372036854775807"},
+        Refused{"64x32x32 64x32x32", syntax, "64x32x32", "once"}, Refused{"w1 64x32x32", syntax, "64x32x32", "first"},
+        Refused{"w1 w2", syntax, "w2", "once"}, Refused{"s1 s1", syntax, "s1", "once"},
+        Refused{"order=linear order=linear", syntax, "order=linear", "once"},
+        Refused{"split=none split=split_k(2)", syntax, "split=split_k(2)", "once"},
+        Refused{"a=pack a=gather", syntax, "a=gather", "once"}, Refused{"b=pack b=pack", syntax, "b=pack", "once"},
+        Refused{"mma=avx2 mma=avx2", syntax, "mma=avx2", "once"}, Refused{"w0", value, "w0", "wN"},
+        Refused{"w-1", value, "w-1", "wN"}, Refused{"s99999999999999999999", value, "s99999999999999999999", "sN"},
+        Refused{"w1x", syntax, "w1x", "wN"}, Refused{"w", syntax, "w", "wN"},
+        Refused{"order=zigzag", value, "order=zigzag", "order=grouped(G)"},
+        Refused{"order=grouped", syntax, "order=grouped", "order=grouped(G)"},
+        Refused{"order=grouped(0)", value, "order=grouped(0)", "from 1"},
+        Refused{"order=grouped(-3)", value, "order=grouped(-3)", "from 1"},
+        Refused{"order=grouped(x)", syntax, "order=grouped(x)", "order=grouped(G)"},
+        Refused{"order=grouped()", syntax, "order=grouped()", "order=grouped(G)"},
+        Refused{"order=grouped(8", syntax, "order=grouped(8", "order=grouped(G)"},
+        Refused{"order=", value, "order=", "order=linear"},
+        Refused{"split=stream_k", value, "split=stream_k", "split=none"},
+        Refused{"split=split_k(0)", value, "split=split_k(0)", "from 1"},
+        Refused{"split=split_k", syntax, "split=split_k", "split_k(S)"},
+        Refused{"a=tma", value, "a=tma", "pack, gather"}, Refused{"b=", value, "b=", "pack, gather"},
+        Refused{"mma=wgmma", value, "mma=wgmma", "portable, avx2, avx512"}, Refused{"=8", syntax, "=8", "mma="}));
+
+TEST(LayoutText, SaysAxisAndAlignment) {
+  EXPECT_EQ(to_string(LayoutClass{UnitAxis::k, 2}), "unit=k align=2");
+  EXPECT_EQ(to_string(LayoutClass{UnitAxis::both, 16}), "unit=both align=16");
+}
+
+}  // namespace
+}  // namespace tilewright
