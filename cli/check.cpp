@@ -1,0 +1,157 @@
+// The exact checker from the command line; see check.hpp.
+#include "cli/check.hpp"
+
+#include <fmt/format.h>
+
+#include <tilewright/error.hpp>
+#include <tilewright/gemm.hpp>
+#include "check/battery.hpp"
+#include "check/problem.hpp"
+#include "cli/terminal.hpp"
+#include "cli/text.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+constexpr exact::u64 seed = 1;
+
+std::string kernel_names() {
+  std::string names;
+  for (const exact::BuiltinKernel& kernel : exact::builtin_kernels())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", kernel.name);
+  return names;
+}
+
+bool known(std::string_view name) {
+  for (const exact::BuiltinKernel& kernel : exact::builtin_kernels()) {
+    if (kernel.name == name) return true;
+  }
+  return false;
+}
+
+int list_kernels(bool json) {
+  Json list = Json::array();
+  std::string text;
+  for (const exact::BuiltinKernel& kernel : exact::builtin_kernels()) {
+    list.push_back({{"name", kernel.name}, {"what", kernel.what}});
+    text += fmt::format("{:<18}{}\n", kernel.name, kernel.what);
+  }
+  print(json ? fmt::format("{}\n", list.dump()) : text);
+  return 0;
+}
+
+std::string layout_text(const exact::LayoutChoice& layout) {
+  return fmt::format("a {}, b {}, c {}", exact::name_of(layout.a), exact::name_of(layout.b), exact::name_of(layout.c));
+}
+
+void print_text(const exact::BatteryResult& result, const std::vector<exact::WorkedExample>& examples, bool passed) {
+  std::string layouts;
+  for (const exact::Layout layout : exact::layouts)
+    layouts += fmt::format("{}{}", layouts.empty() ? "" : "; ", exact::name_of(layout));
+  std::string text = fmt::format(
+      "Exact check over GF(2^61 - 1)\n"
+      "  kernels      {} (tilewright check --list)\n"
+      "  shapes       {}, around the tiles' boundaries, ones, primes, 130x70x65\n"
+      "  layouts      {} for each operand:\n"
+      "               {}\n"
+      "  checks       {}, {} failed\n"
+      "  covered      {} programs, {} outputs, {} partial sums after a K step\n",
+      result.kernels, result.shapes, result.layouts, layouts, grouped(result.checks), grouped(result.failed),
+      grouped(result.programs), grouped(result.outputs), grouped(result.partial_sums));
+  for (const exact::BatteryFailure& failure : result.failures) {
+    text += fmt::format("\nFAILED  {} on {}x{}x{}, {}\n{}\n", failure.kernel, failure.shape.m, failure.shape.n,
+                        failure.shape.k, layout_text(failure.layout), failure.text);
+  }
+  if (!examples.empty()) {
+    text += "\nWorked examples\n";
+    for (const exact::WorkedExample& example : examples) {
+      text += fmt::format("  {}  {}{}\n", example.passed ? "ok" : "NO", example.claim,
+                          example.passed ? "" : fmt::format(" (got {})", example.got));
+    }
+  }
+  text += fmt::format("\n{}\n", passed ? "PASS: every load, every store and every sum is what it should be." : "FAIL");
+  print(text);
+}
+
+void print_json(const exact::BatteryResult& result, const std::vector<exact::WorkedExample>& examples, bool passed) {
+  Json failures = Json::array();
+  for (const exact::BatteryFailure& failure : result.failures) {
+    failures.push_back(
+        {{"kernel", failure.kernel},
+         {"shape", {failure.shape.m, failure.shape.n, failure.shape.k}},
+         {"layouts",
+          {exact::name_of(failure.layout.a), exact::name_of(failure.layout.b), exact::name_of(failure.layout.c)}},
+         {"text", failure.text}});
+  }
+  Json worked = Json::array();
+  for (const exact::WorkedExample& example : examples) {
+    worked.push_back({{"claim", example.claim}, {"got", example.got}, {"passed", example.passed}});
+  }
+  const Json object = {{"passed", passed},
+                       {"kernels", result.kernels},
+                       {"shapes", result.shapes},
+                       {"layouts_per_operand", result.layouts},
+                       {"checks", result.checks},
+                       {"failed", result.failed},
+                       {"programs", result.programs},
+                       {"outputs", result.outputs},
+                       {"partial_sums", result.partial_sums},
+                       {"failures", failures},
+                       {"worked_examples", worked}};
+  print(fmt::format("{}\n", object.dump()));
+}
+
+}  // namespace
+
+int check_kernels(const CheckRequest& request) {
+  if (request.list) return list_kernels(request.json);
+  if (request.kernel && !known(*request.kernel)) {
+    throw Error(ErrorCode::problem,
+                fmt::format("there is no kernel '{}'; the built-in ones are {}", *request.kernel, kernel_names()));
+  }
+  exact::BatteryResult result;
+  {
+    Progress progress("checking");
+    result = exact::run_battery(request.kernel.value_or(""), seed, available_threads(),
+                                [&](double done) { progress.update(done); });
+  }
+  std::vector<exact::WorkedExample> examples;
+  if (!request.kernel) examples = exact::worked_examples();
+  bool passed = result.failed == 0;
+  for (const exact::WorkedExample& example : examples) passed = passed && example.passed;
+  request.json ? print_json(result, examples, passed) : print_text(result, examples, passed);
+  return passed ? 0 : 1;
+}
+
+int check_problem(const MatrixView& a, const MatrixView& b, const MatrixView& c, const Plan& plan, bool json) {
+  const exact::Report report = exact::check_problem(a, b, c, plan, seed);
+  if (json) {
+    Json faults = Json::array();
+    for (const exact::Fault& fault : report.faults)
+      faults.push_back({{"kind", exact::words(fault.kind)}, {"message", fault.message}});
+    const Json object = {{"target", "check"},
+                         {"passed", report.passed()},
+                         {"m", c.rows},
+                         {"n", c.cols},
+                         {"k", a.cols},
+                         {"plan", to_string(plan)},
+                         {"programs", report.programs},
+                         {"loads", report.loads},
+                         {"stores", report.stores},
+                         {"outputs", report.outputs},
+                         {"partial_sums", report.partial_sums},
+                         {"faults", faults}};
+    print(fmt::format("{}\n", object.dump()));
+  } else {
+    print(fmt::format(
+        "Exact check of {}x{}x{} over GF(2^61 - 1)\n  plan      {}\n  a         {}\n  b         {}\n  c         {}\n"
+        "  covered   {} programs, {} loads, {} stores, {} outputs, {} partial sums\n{}{}\n",
+        c.rows, c.cols, a.cols, to_string(plan), to_string(a), to_string(b), to_string(c), grouped(report.programs),
+        grouped(report.loads), grouped(report.stores), grouped(report.outputs), grouped(report.partial_sums),
+        report.passed() ? "" : fmt::format("{}\n", report.text()),
+        report.passed() ? "PASS: the program's addresses and sums are exact (element values were not used)." : "FAIL"));
+  }
+  return report.passed() ? 0 : 1;
+}
+
+}  // namespace tilewright::cli

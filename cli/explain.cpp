@@ -1,0 +1,158 @@
+// `tilewright explain`: what a multiplication would do, from extents and leading dimensions alone.
+#include <cerrno>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include <tilewright/error.hpp>
+#include <tilewright/explain.hpp>
+#include <tilewright/gemm.hpp>
+
+#include "cli/commands.hpp"
+#include "cli/options.hpp"
+#include "cli/terminal.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+constexpr const char* explain_description =
+    "Say what a multiplication does, from the grid of tiles to single addresses.\n"
+    "\n"
+    "Works on extents and a plan, without matrices: which program owns which outputs, which addresses it reads, what "
+    "the tails hold, how much of the work is useful, and how often the data is read.";
+
+constexpr const char* explain_examples = R"(Examples:
+  tilewright explain --m 130 --n 70 --k 65 --plan 64x32x32
+      The grid of tiles with its tails, useful work, data volumes.
+  tilewright explain --m 130 --n 70 --k 65 --plan 64x32x32 --program 8 --step 2
+      The last program's rows, columns, addresses and masks in its last K step.
+  tilewright explain --m 130 --n 70 --k 65 --layout nt --element 129,69
+      Who computes C[129,69], and the addresses whose products it sums, where B
+      is stored transposed.
+  tilewright explain --shapes shapes.csv
+      Weighs all tiles over a list of shapes (columns m,n,k and, if you like,
+      weight).)";
+
+struct ExplainArguments {
+  std::optional<i64> m, n, k, lda, ldb, ldc;
+  std::optional<std::string> layout, dtype, out_dtype, plan, element, shapes;
+  std::optional<i64> threads, workspace, program, step, cache;
+  bool json = false;
+};
+
+/// A leading dimension: the given one, or the packed one if it is missing or 0. Throws if rows would overlap.
+i64 leading(std::string_view option, const std::optional<i64>& given, i64 row_length, std::string_view meaning) {
+  if (given.value_or(0) == 0) return row_length;
+  if (*given < row_length)
+    throw UsageError(
+        fmt::format("{} is {}, but a stored row holds {} = {} elements: give at least {}, or 0 for packed rows", option,
+                    *given, meaning, row_length, row_length));
+  return *given;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file)
+    throw Error(ErrorCode::file_open, fmt::format("cannot read {}: {}", path, std::generic_category().message(errno)));
+  return text.str();
+}
+
+void explain_shapes(const ExplainArguments& arguments, DType type, i64 threads) {
+  if (arguments.m || arguments.n || arguments.k || arguments.element || arguments.program)
+    throw UsageError("--shapes weighs a list of shapes, so it goes without --m, --n, --k, --program and --element");
+  const std::vector<WeightedShape> shapes = parse_shapes(read_text(*arguments.shapes), *arguments.shapes);
+  print(arguments.json ? explain_shapes_json(shapes, type, this_cpu(), threads) + '\n'
+                       : explain_shapes_text(shapes, type, this_cpu(), threads));
+}
+
+int explain(const ExplainArguments& arguments) {
+  const DType input = parse_dtype(arguments.dtype.value_or("f16")).value();
+  const DType output = arguments.out_dtype ? parse_dtype(*arguments.out_dtype).value() : input;
+  const i64 threads = arguments.threads.value_or(available_threads());
+  if (arguments.shapes) {
+    explain_shapes(arguments, input, threads);
+    return 0;
+  }
+  if (!arguments.m || !arguments.n || !arguments.k)
+    throw UsageError(
+        fmt::format("{} is missing: the problem needs --m, --n and --k, or --shapes FILE", !arguments.m   ? "--m"
+                                                                                           : !arguments.n ? "--n"
+                                                                                                          : "--k"));
+  if (arguments.step && !arguments.program)
+    throw UsageError("--step looks closer at one program: give --program as well");
+  const i64 m = *arguments.m, n = *arguments.n, k = *arguments.k;
+  const std::string layout = arguments.layout.value_or("nn");
+  const bool ta = layout[0] == 't', tb = layout[1] == 't';
+  const i64 lda = leading("--lda", arguments.lda, ta ? m : k, ta ? "M" : "K");
+  const i64 ldb = leading("--ldb", arguments.ldb, tb ? k : n, tb ? "K" : "N");
+  const i64 ldc = leading("--ldc", arguments.ldc, n, "N");
+  const OperandStrides strides{ta ? 1 : lda, ta ? lda : 1, tb ? 1 : ldb, tb ? ldb : 1, ldc, 1};
+
+  ExplainFocus focus{arguments.program, arguments.step, {}, arguments.cache};
+  if (arguments.element) {
+    const auto [row, col] = parse_pair("--element", *arguments.element);
+    focus.element = {row, col};
+  }
+  const Problem problem = problem_of(m, n, k, input, output, strides);
+  const PlanRequest request = arguments.plan ? parse_plan(*arguments.plan) : PlanRequest{};
+  const PlanChoice choice = choose_plan(problem, request, this_cpu(), threads, arguments.workspace.value_or(0));
+  print(arguments.json ? explain_json(problem, strides, choice, this_cpu(), focus) + '\n'
+                       : explain_text(problem, strides, choice, this_cpu(), focus));
+  return 0;
+}
+
+}  // namespace
+
+Action add_explain(CLI::App& app) {
+  CLI::App& command = *app.add_subcommand("explain", explain_description)->group("Commands");
+  const auto arguments = std::make_shared<ExplainArguments>();
+  constexpr const char *problem = "The problem", *plan = "The plan", *focus = "A closer look", *out = "Output";
+  add_integer(command, "--m", arguments->m, 0, "M", "rows of A and C")->group(problem);
+  add_integer(command, "--n", arguments->n, 0, "N", "columns of B and C")->group(problem);
+  add_integer(command, "--k", arguments->k, 0, "K", "columns of A and rows of B: what is summed over")->group(problem);
+  add_choice(command, "--layout", arguments->layout, {"nn", "nt", "tn", "tt"},
+             "how A and B are stored: n as they are, row by row; t transposed (default: nn)")
+      ->group(problem);
+  add_integer(command, "--lda", arguments->lda, 0, "LD", "elements from one stored row of A to the next (0: packed)")
+      ->group(problem);
+  add_integer(command, "--ldb", arguments->ldb, 0, "LD", "the same of B")->group(problem);
+  add_integer(command, "--ldc", arguments->ldc, 0, "LD", "the same of C")->group(problem);
+  add_choice(command, "--dtype", arguments->dtype, {"f16", "bf16", "f32"}, "element type of A and B (default: f16)")
+      ->group(problem);
+  add_choice(command, "--out-dtype", arguments->out_dtype, {"f16", "bf16", "f32"},
+             "element type of C (default: that of A and B)")
+      ->group(problem);
+  add_text(command, "--shapes", arguments->shapes, "FILE.csv",
+           "instead of one problem: weigh the tiles over a list of shapes, with a header line naming the columns m, n, "
+           "k and, "
+           "optionally, weight, name, group")
+      ->group(problem);
+
+  add_text(command, "--plan", arguments->plan, "TEXT",
+           "the plan, or a part of it, such as 64x32x32 or \"64x32x32 order=grouped(8)\"; the rest is chosen")
+      ->group(plan);
+  add_integer(command, "--threads", arguments->threads, 1, "N",
+              "plan for N threads (default: all this process may use)")
+      ->group(plan);
+  add_bytes(command, "--workspace", arguments->workspace, "memory allowed for partial sums of a split K (default: 0)")
+      ->group(plan);
+
+  add_integer(command, "--program", arguments->program, 0, "P", "one program's rows, columns, addresses and masks")
+      ->group(focus);
+  add_integer(command, "--step", arguments->step, 0, "Q", "one K step of that program, counted from 0")->group(focus);
+  add_text(command, "--element", arguments->element, "m,n", "one output: who computes it, and what it sums")
+      ->group(focus);
+  add_bytes(command, "--cache", arguments->cache,
+            "size of the idealised cache for the modelled traffic (default: this CPU's L2 and L3)")
+      ->group(focus);
+  command.add_flag("--json", arguments->json, "print one JSON object instead of text")->group(out);
+  command.footer(explain_examples);
+  return [arguments] { return explain(*arguments); };
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,55 @@
+// The rounding bound of one element of a product: the only tolerance that the library knows.
+//
+// An element passes when |got - C| <= gamma(K+2) * (|A||B|) + 1.01 * u_o * |C| + eta_o, where C is the FP64 sum. The
+// first term covers K products and K sums in FP32 in any order (Higham, Accuracy and Stability of Numerical
+// Algorithms, 3.1), the second the one rounding to the output type, the third its subnormals. Infinity is right where
+// the FP32 sum may have passed the output's overflow midpoint, and the only right answer where it must have. A NaN
+// matches a NaN and nothing else.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include <tilewright/dtype.hpp>
+
+namespace tilewright::verification {
+
+/// How an element type rounds: relative to the value, absolutely near zero, and from where on to infinity.
+struct Rounding {
+  double unit;      // u_o: half of the spacing above 1
+  double smallest;  // eta_o: half of the smallest subnormal
+  double midpoint;  // magnitudes from here on become infinity
+};
+
+constexpr Rounding rounding_of(DType output) {
+  switch (output) {
+    case DType::f16:
+      return {0x1p-11, 0x1p-25, 65520.0};
+    case DType::bf16:
+      return {0x1p-8, 0x1p-134, 0x1.ffp127};
+    default:
+      return {0x1p-24, 0x1p-150, 0x1.ffffffp127};
+  }
+}
+
+/// gamma_n = n*u / (1 - n*u) with u = 2^-24. From n*u = 1 on it does not exist; n*u itself bounds a sum of any length
+/// (Jeannerod and Rump, 2013) and takes its place there.
+constexpr double gamma(i64 n) {
+  const double nu = static_cast<double>(n) * 0x1p-24;
+  return nu < 1 ? nu / (1 - nu) : nu;
+}
+
+/// The error of `got` as a fraction of its bound: at most 1 is right. expected and magnitude are C and |A||B| in FP64,
+/// gamma_k is gamma(K + 2). Infinite for a wrong NaN or infinity.
+inline double error_fraction(double expected, double magnitude, double gamma_k, const Rounding& output, double got) {
+  constexpr double wrong = std::numeric_limits<double>::infinity();
+  if (std::isnan(expected)) return std::isnan(got) ? 0 : wrong;
+  if (std::isinf(expected)) return got == expected ? 0 : wrong;
+  if (std::isnan(got)) return wrong;
+  const double band = gamma_k * magnitude;  // where the FP32 sum may lie around C
+  if (std::isinf(got)) return std::copysign(1.0, got) * expected + band >= output.midpoint ? 0 : wrong;
+  if (std::fabs(expected) - band >= output.midpoint) return wrong;
+  return std::fabs(got - expected) / (band + 1.01 * output.unit * std::fabs(expected) + output.smallest);
+}
+
+}  // namespace tilewright::verification
