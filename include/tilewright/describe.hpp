@@ -39,7 +39,7 @@ std::string describe_program(const Kernel& kernel, tile::Grid grid, i64 program,
                              const std::vector<RootName>& names, Order order = {}) {
   std::string text;
   for (const describe::Access& access : accesses_of(kernel, grid, program, args, order))
-    text += describe_access(access, names) + "\n";
+    text += describe_access(access, names).append("\n");
   return text;
 }
 

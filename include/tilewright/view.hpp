@@ -87,6 +87,6 @@ struct ByteRange {
 ByteRange byte_range(const MatrixView& view);
 
 /// "130x65 f16, strides (65, 1)": for messages.
-std::string describe(const MatrixView& view);
+std::string to_string(const MatrixView& view);
 
 }  // namespace tilewright

@@ -160,7 +160,7 @@ Checker::Checker(std::vector<Buffer> buffers, std::vector<Expected> expected, Op
         for (const MatrixView& y : whole(in)) {
           if (core::overlap(x, y)) {
             ledger_.fault(FaultKind::output_overlaps_input,
-                          fmt::format("{} ({}) and {} ({})", out.name, describe(x), in.name, describe(y)));
+                          fmt::format("{} ({}) and {} ({})", out.name, to_string(x), in.name, to_string(y)));
           }
         }
       }

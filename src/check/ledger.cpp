@@ -102,7 +102,7 @@ Ledger::Place Ledger::find(const void* address, DType type) const {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const u64 from = at - reinterpret_cast<u64>(buffers_[i].base);  // wraps to a huge number below the base
     const auto size = static_cast<u64>(size_of(type));
-    if (buffers_[i].bytes > 0 && from <= static_cast<u64>(buffers_[i].bytes) - size && from % size == 0) {
+    if (static_cast<u64>(buffers_[i].bytes) >= size && from <= static_cast<u64>(buffers_[i].bytes) - size && from % size == 0) {
       return {static_cast<std::ptrdiff_t>(i), static_cast<i64>(from / size)};
     }
   }

@@ -14,7 +14,7 @@ namespace {
 
 WorkedExample example(std::string claim, const std::string& expected, std::string got) {
   const bool passed = expected == got;
-  return {fmt::format("{}: {}", claim, expected), std::move(got), passed};
+  return {fmt::format("{} {}", claim, expected), std::move(got), passed};
 }
 
 /// The value of one element of a view, by its shape and strides alone.
@@ -57,7 +57,7 @@ std::vector<WorkedExample> worked_examples() {
     for (std::size_t i = 0; i < 2; ++i) wrapped += a[(block + i) % 3] * b[(block + i) % 3];
   }
   all.push_back(
-      example("the same in steps of 2 with K modulo 3 would add 1*4 again:", "36", fmt::format("{}", wrapped)));
+      example("the same in steps of 2 with K modulo 3 would add 1*4 again, giving", "36", fmt::format("{}", wrapped)));
 
   // Offsets in 32 bits wrap to addresses that every mask admits.
   const u32 narrow = u32{65536} * u32{65536};
@@ -72,16 +72,16 @@ std::vector<WorkedExample> worked_examples() {
   const plan::Program last = f.geometry.program(f.geometry.programs - 1);
   const plan::IndexRange last_k = f.geometry.k_of(f.geometry.steps - 1);
   all.push_back(example(
-      "130x70x65 in tiles of 64x32x32: grid, programs, K steps", "3x3, 9, 3",
+      "130x70x65 in tiles of 64x32x32: grid, programs, K steps:", "3x3, 9, 3",
       fmt::format("{}x{}, {}, {}", f.geometry.grid.rows, f.geometry.grid.cols, f.geometry.programs, f.geometry.steps)));
   all.push_back(
-      example("its last program's rows, columns and valid outputs", "128..191, 64..95, 2x6 = 12",
+      example("its last program's rows, columns and valid outputs:", "128..191, 64..95, 2x6 = 12",
               fmt::format("{}..{}, {}..{}, {}x{} = {}", last.rows.first, last.rows.last, last.cols.first,
                           last.cols.last, last.rows.valid, last.cols.valid, last.rows.valid * last.cols.valid)));
   all.push_back(example(
-      "its last K step's indices and the valid ones", "64..95, 1 of 32",
+      "its last K step's indices and the valid ones:", "64..95, 1 of 32",
       fmt::format("{}..{}, {} of {}", last_k.first, last_k.last, last_k.valid, last_k.last - last_k.first + 1)));
-  all.push_back(example("useful and block-level FLOP, and their ratio", "1183000 of 3538944, 33.4 %",
+  all.push_back(example("useful and block-level FLOP, and their ratio:", "1183000 of 3538944, 33.4 %",
                         fmt::format("{} of {}, {:.1f} %", 2 * 130 * 70 * 65, 9 * 3 * 2 * 64 * 32 * 32,
                                     100 * f.useful_ratio.value_or(0))));
 
@@ -90,7 +90,7 @@ std::vector<WorkedExample> worked_examples() {
     for (const i64 t : {64, 128}) {
       const plan::Facts square = facts(1024, 1024, 1024, {t, t, k});
       all.push_back(
-          example(fmt::format("an FP16 tile of {}x{}x{}: FLOP a byte of a K step, KiB of accumulator", t, t, k),
+          example(fmt::format("an FP16 tile of {}x{}x{}: FLOP a byte of a K step, KiB of accumulator:", t, t, k),
                   t == 64 ? "32, 16" : "64, 64",
                   fmt::format("{:.0f}, {}", square.stage_intensity, square.accumulator_bytes / 1024)));
     }

@@ -53,7 +53,7 @@ void check_output(const MatrixView& a, const MatrixView& b, const MatrixView& c)
         fmt::format(
             "c is {}: two of its elements share memory, so a result would be lost; give an output whose elements "
             "are apart",
-            describe(c)));
+            to_string(c)));
   }
   for (const auto& [name, view] : {std::pair{"a", &a}, std::pair{"b", &b}}) {
     if (core::overlap(c, *view)) {
@@ -62,7 +62,7 @@ void check_output(const MatrixView& a, const MatrixView& b, const MatrixView& c)
           fmt::format(
               "c ({}) shares memory with {} ({}), which would be overwritten while it is still read; give an output "
               "of its own",
-              describe(c), name, describe(*view)));
+              to_string(c), name, to_string(*view)));
     }
   }
 }

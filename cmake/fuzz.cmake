@@ -1,0 +1,21 @@
+# The fuzz targets: each file in tests/fuzz/ with the folders it may reach, compiled by Clang with libFuzzer and the address
+# and undefined-behaviour sanitizers. The library target is not used: it would be compiled without the fuzzer's coverage, and
+# it needs an OpenMP runtime that Debian's Clang does not bring.
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+  message(FATAL_ERROR "TILEWRIGHT_FUZZ needs Clang (libFuzzer); the compiler is ${CMAKE_CXX_COMPILER_ID}. Use the preset fuzz.")
+endif()
+file(GLOB fuzz_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/fuzz/*.cpp")
+file(GLOB reached_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/core/*.cpp" "${PROJECT_SOURCE_DIR}/src/io/*.cpp")
+set(fuzz_flags -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+add_library(fuzzed OBJECT ${reached_sources})
+target_compile_options(fuzzed PRIVATE ${fuzz_flags})
+target_include_directories(fuzzed PUBLIC "${PROJECT_SOURCE_DIR}/include" "${PROJECT_SOURCE_DIR}/src" "${PROJECT_SOURCE_DIR}")
+tilewright_own_target(fuzzed)
+foreach(source IN LISTS fuzz_sources)
+  get_filename_component(name "${source}" NAME_WE)
+  add_executable(${name} "${source}")
+  target_compile_options(${name} PRIVATE ${fuzz_flags})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer,address,undefined)
+  target_link_libraries(${name} PRIVATE fuzzed)
+  tilewright_own_target(${name})
+endforeach()
