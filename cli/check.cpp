@@ -47,7 +47,11 @@ std::string layout_text(const exact::LayoutChoice& layout) {
 void print_text(const exact::BatteryResult& result, const std::vector<exact::WorkedExample>& examples, bool passed) {
   std::string layouts;
   for (const exact::Layout layout : exact::layouts)
-    layouts += fmt::format("{}{}", layouts.empty() ? "" : "; ", exact::name_of(layout));
+    layouts += fmt::format("{}{}",
+                           layouts.empty()                                                  ? ""
+                           : layouts.size() > 45 && layouts.find('\n') == std::string::npos ? ";\n               "
+                                                                                            : "; ",
+                           exact::name_of(layout));
   std::string text = fmt::format(
       "Exact check over GF(2^61 - 1)\n"
       "  kernels      {} (tilewright check --list)\n"

@@ -139,6 +139,10 @@ struct Outcome {
   double flops() const {
     return 2.0 * static_cast<double>(c.rows) * static_cast<double>(c.cols) * static_cast<double>(a.view.cols);
   }
+  /// As an integer, where the double holds it exactly.
+  std::optional<i64> exact_flops() const {
+    return flops() <= 0x1p53 ? std::optional(static_cast<i64>(flops())) : std::nullopt;
+  }
 };
 
 std::string operand_line(std::string_view name, const Operand& operand) {
@@ -155,7 +159,7 @@ std::string verdict_lines(const Outcome& outcome) {
     text += fmt::format("a random sample of {} of {} elements, seed {}\n", grouped(result.checked),
                         grouped(result.total), outcome.verify_options.seed);
   } else {
-    text += fmt::format("all {} elements against FP64 sums\n", grouped(result.total));
+    text += fmt::format("all elements ({}), against FP64 sums\n", grouped(result.total));
   }
   if (result.checked == 0) return text;
   text += fmt::format("{:<10} largest error {:.3f} of the bound, at C[{},{}]: {:.9g}, FP64 {:.9g}\n", "", result.worst,
@@ -166,15 +170,17 @@ std::string verdict_lines(const Outcome& outcome) {
 
 std::string outcome_text(const Outcome& outcome) {
   std::string text = operand_line("A", outcome.a) + operand_line("B", outcome.b);
-  text += fmt::format("{:<10} {}\n", "C = A * B", to_string(outcome.c));
-  text += fmt::format("{:<10} {}\n{:<10} {}\n", "plan", to_string(outcome.choice.plan), "", outcome.choice.reason);
+  text += fmt::format("{:<10} {}\n", "C = A*B", to_string(outcome.c));
+  text += fmt::format("{:<10} {}\n", "plan", to_string(outcome.choice.plan));
+  for (const std::string& line : wrap(outcome.choice.reason, 69)) text += fmt::format("{:<10} {}\n", "", line);
   text += fmt::format("{:<10} cpu{}, up to {} thread{}, {} bytes of workspace\n", "target",
                       outcome.arguments.target.value_or("auto") == "auto" ? " (taken by auto)" : "", outcome.threads,
                       outcome.threads == 1 ? "" : "s", grouped(outcome.choice.workspace_bytes));
   text += fmt::format("{:<10} {:.3f} ms", "time", outcome.seconds * 1e3);
   if (outcome.flops() > 0)
-    text += fmt::format(", {:.2f} GFLOP/s of 2*M*N*K = {:.6g} FLOP", outcome.flops() / outcome.seconds * 1e-9,
-                        outcome.flops());
+    text +=
+        fmt::format(", {:.4g} GFLOP/s of 2*M*N*K = {} FLOP", outcome.flops() / outcome.seconds * 1e-9,
+                    outcome.exact_flops() ? grouped(*outcome.exact_flops()) : fmt::format("{:.6g}", outcome.flops()));
   text += fmt::format("\n{:<10} one run, measured once; it includes first reads of the files\n", "");
   if (outcome.verified) text += verdict_lines(outcome);
   if (outcome.file_bytes) {
@@ -213,7 +219,7 @@ Json outcome_json(const Outcome& outcome) {
   json["threads"] = outcome.threads;
   json["workspace_bytes"] = outcome.choice.workspace_bytes;
   json["seconds"] = outcome.seconds;
-  json["flops"] = outcome.flops();
+  json["flops"] = outcome.exact_flops() ? Json(*outcome.exact_flops()) : Json(outcome.flops());
   json["gflops_per_second"] = outcome.seconds > 0 ? outcome.flops() / outcome.seconds * 1e-9 : 0;
   if (outcome.verified) {
     const VerifyResult& result = *outcome.verified;
@@ -262,7 +268,7 @@ int multiply(const GemmArguments& arguments) {
 
   const auto start = std::chrono::steady_clock::now();
   {
-    const Progress progress(fmt::format("multiplying {}×{}×{}", c.rows(), c.cols(), a.view.cols));
+    const Progress progress(fmt::format("multiplying {}x{}x{}", c.rows(), c.cols(), a.view.cols));
     gemm_into(a.view, b.view, c, options);
   }
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -288,7 +294,7 @@ int multiply(const GemmArguments& arguments) {
   if (arguments.json) {
     Json json = outcome_json(outcome);
     if (arguments.explain) json["explain"] = Json::parse(explained(explain_json));
-    print(json.dump() + '\n');
+    print(json_line(json));
   } else {
     print((arguments.explain ? explained(explain_text) + '\n' : "") + outcome_text(outcome));
   }

@@ -141,7 +141,7 @@ Action add_info(CLI::App& app) {
   command.add_flag("--json", *json, "print one JSON object instead of text");
   command.footer(info_examples);
   return [json] {
-    print(*json ? info_json(Info()).dump() + '\n' : info_text(Info()));
+    print(*json ? json_line(info_json(Info())) : info_text(Info()));
     return 0;
   };
 }

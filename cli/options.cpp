@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "cli/text.hpp"
+
 namespace tilewright::cli {
 namespace {
 
@@ -27,21 +29,6 @@ void refuse_option_as_value(std::string_view option, const std::string& value) {
   if (value.empty()) throw UsageError(fmt::format("{} has an empty value", option));
   if (value.size() > 2 && value.starts_with("--"))
     throw UsageError(fmt::format("{} needs a value, and '{}' looks like the next option", option, value));
-}
-
-/// Words of text in lines of at most `width` columns; a line break in the text stays one.
-std::vector<std::string> wrap(std::string_view text, std::size_t width) {
-  std::vector<std::string> lines(1);
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
-    const std::string_view word = text.substr(0, end);
-    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) lines.emplace_back();
-    if (!lines.back().empty()) lines.back() += ' ';
-    lines.back() += word;
-    if (end < text.size() && text[end] == '\n') lines.emplace_back();
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return lines;
 }
 
 std::string help_entry(const std::string& name, std::string_view description) {

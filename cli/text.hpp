@@ -1,8 +1,11 @@
-// Numbers as people read them, and as JSON can hold them.
+// Numbers and sentences as people read them, and as JSON can hold them.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -22,6 +25,26 @@ inline std::string grouped(i64 value) {
     text.push_back(digits[i]);
   }
   return text;
+}
+
+/// Words of text in lines of at most `width` columns; a line break in the text stays one.
+inline std::vector<std::string> wrap(std::string_view text, std::size_t width) {
+  std::vector<std::string> lines(1);
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (!lines.back().empty() && lines.back().size() + 1 + word.size() > width) lines.emplace_back();
+    if (!lines.back().empty()) lines.back() += ' ';
+    lines.back() += word;
+    if (end < text.size() && text[end] == '\n') lines.emplace_back();
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+/// One line of JSON. A file's name may be any bytes; those that are not UTF-8 become U+FFFD.
+inline std::string json_line(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 /// JSON has no infinity and no NaN: they become the strings "inf", "-inf" and "nan".

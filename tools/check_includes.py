@@ -15,7 +15,7 @@ PUBLIC = TILE + ["include/tilewright"]
 EXECUTORS = ["include/tilewright/tile/cpu", "include/tilewright/tile/check", "include/tilewright/tile/describe"]
 CORE = PUBLIC + ["src/core"]
 GEMM = CORE + ["include/tilewright/tile/cpu", "src/io", "src/plan", "src/cpu", "src/gemm", "programs"]
-CHECK = EXECUTORS + ["include/tilewright/check.hpp"]
+CHECK = EXECUTORS + ["include/tilewright/check.hpp", "include/tilewright/describe.hpp"]
 COMMAND = GEMM + CHECK + ["src/check", "src/verify", "examples/kernels"]
 
 # folder, or one file: what its files may include besides each other. The longest entry that matches a file counts.
@@ -23,6 +23,7 @@ LAYERS = {
     "include/tilewright/tile": [],
     "include/tilewright": TILE,
     "include/tilewright/check.hpp": PUBLIC + ["include/tilewright/tile/check"],  # the checker's front door
+    "include/tilewright/describe.hpp": PUBLIC + ["include/tilewright/tile/describe"],
     "include/tilewright/tile/cpu": PUBLIC,
     "include/tilewright/tile/check": PUBLIC,
     "include/tilewright/tile/describe": PUBLIC,

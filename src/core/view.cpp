@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include <tilewright/error.hpp>
@@ -34,8 +35,8 @@ ByteOffsets byte_offsets(const MatrixView& view) {
   const i64 size = size_of(view.type);
   std::optional<i64> low = 0, high = size;
   for (const auto& [extent, stride] : {std::pair{view.rows, view.row_stride}, std::pair{view.cols, view.col_stride}}) {
-    if (extent == 1) continue;
-    const std::optional<i64> span = core::checked_product(extent - 1, stride, size);
+    const std::optional<i64> span =
+        core::checked_product(extent - 1, stride, size);  // 0 for extent 1, whatever the stride
     std::optional<i64>& end = stride < 0 ? low : high;
     end = span && end ? core::checked_add(*end, *span) : std::nullopt;
   }

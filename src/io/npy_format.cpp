@@ -12,8 +12,10 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cstdint>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include <tilewright/error.hpp>
 
@@ -82,8 +84,9 @@ class Parser {
     }
     const std::size_t end = place_;
     skip_blanks();
-    if (place_ != text_.size())
+    if (place_ != text_.size()) {
       fail_at(place_, fmt::format("goes on after its dict with \"{}\"", shown(text_.substr(place_))));
+    }
     for (const auto& [seen, key] :
          {std::pair{descr_seen, "descr"}, {order_seen, "fortran_order"}, {shape_seen, "shape"}}) {
       if (!seen) fail_at(end, fmt::format("ends without the key '{}'", key));
@@ -137,9 +140,11 @@ class Parser {
   std::string_view descr() {
     skip_blanks();
     if (at('[') || at('(')) {
-      throw Error(ErrorCode::npy_type,
-                  fmt::format("{}: the elements are records of several fields ({}); save one field, as in x['name']",
-                              file_, shown(text_.substr(place_, 32))));
+      const std::size_t end = text_.find(at('[') ? ']' : ')', place_);
+      throw Error(
+          ErrorCode::npy_type,
+          fmt::format("{}: the elements are records of several fields ({}); save one field, as in x['name']", file_,
+                      shown(text_.substr(place_, end == std::string_view::npos ? end : end - place_ + 1))));
     }
     return string("the element type in quotes, such as '<f2',");
   }
@@ -160,8 +165,9 @@ class Parser {
     const std::string_view digits = text_.substr(first, place_ - first);
     if (digits.empty() || digits == "-") fail_expecting("an extent");
     if (negative) fail_at(first, fmt::format("has the negative extent {}", shown(digits)));
-    if (digits.size() > 1 && digits.front() == '0')
+    if (digits.size() > 1 && digits.front() == '0') {
       fail_at(first, fmt::format("has the extent {} with a leading zero", shown(digits)));
+    }
     i64 value = 0;
     if (std::from_chars(digits.data(), digits.data() + digits.size(), value).ec != std::errc()) {
       fail_at(first, fmt::format("has the extent {}, which is 2^63 or more", shown(digits)));
@@ -182,8 +188,9 @@ class Parser {
       ++header.axes;
       comma = accept(',');
     }
-    if (header.axes == 1 && !comma)
+    if (header.axes == 1 && !comma) {
       fail_at(first, "has a shape that is a number in parentheses; one axis is written (3,)");
+    }
     header.shape = text_.substr(first, place_ - first);
   }
 
@@ -219,8 +226,9 @@ ElementType element_type(std::string_view descr, std::string_view file, const Np
   if (kind == 'V') refuse("raw bytes of unstated meaning", "convert with x.astype('float32') before saving");
   if (kind == 'O') refuse("Python objects", "convert with x.astype('float32') before saving; objects are never loaded");
   if (kind == 'c') refuse("complex numbers", "save x.real and x.imag apart");
-  if (kind == 'f')
+  if (kind == 'f') {
     refuse("floats of another size than 2, 4 or 8 bytes", "convert with x.astype('float32') before saving");
+  }
   if (kind == 'i' || kind == 'u' || kind == 'b') {
     refuse("not floats", "convert with x.astype('float32') before saving, or float16 if the values fit");
   }

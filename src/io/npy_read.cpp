@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
+#include <span>
+#include <string>
 #include <system_error>
 
 #include <tilewright/error.hpp>

@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -46,8 +48,9 @@ class TemporaryFile {
       if (getrandom(&number, sizeof number, 0) != sizeof number) fail(target, "drawing a random name", errno);
       name_ = folder / fmt::format(".tilewright-{:016x}.tmp", number);
       descriptor_ = open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, is_private ? 0600 : 0666);
-      if (descriptor_ < 0 && (errno != EEXIST || attempts == 100))
+      if (descriptor_ < 0 && (errno != EEXIST || attempts == 100)) {
         fail(target, "creating a temporary file beside it", errno);
+      }
     }
   }
   TemporaryFile(const TemporaryFile&) = delete;
@@ -59,8 +62,9 @@ class TemporaryFile {
 
   void set_mode(mode_t mode) {
     // Some file systems have no modes to set, and then none to keep either.
-    if (fchmod(descriptor_, mode) != 0 && errno != EPERM && errno != ENOTSUP)
+    if (fchmod(descriptor_, mode) != 0 && errno != EPERM && errno != ENOTSUP) {
       fail(target_, "setting its permissions", errno);
+    }
   }
 
   void write(const void* data, std::size_t size) {

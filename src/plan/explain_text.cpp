@@ -15,17 +15,30 @@ namespace tilewright {
 namespace plan {
 namespace {
 
-constexpr int name_columns = 16, value_columns = 15, kind_columns = 9;
-constexpr int note_column = 2 + name_columns + value_columns + 2 + kind_columns;
+constexpr std::size_t name_columns = 16, value_columns = 15, kind_columns = 9;
+constexpr std::size_t note_column = 2 + name_columns + value_columns + 2 + kind_columns;
 
 std::string heading(std::string_view title) { return fmt::format("\n{}\n", title); }
 
 std::string figure(std::string_view name, std::string_view value, std::string_view kind, std::string_view note) {
-  return fmt::format("  {:<{}}{:>{}}  {:<{}}{}\n", name, name_columns, value, value_columns, kind, kind_columns,
-                     wrapped(note, note_column));
+  std::string line = fmt::format("  {:<{}}{:>{}}  {}", name, name_columns, value, value_columns, kind);
+  // A value that is too long for its column pushes the note down.
+  line +=
+      line.size() < note_column ? std::string(note_column - line.size(), ' ') : '\n' + std::string(note_column, ' ');
+  return line + wrapped(note, note_column) + '\n';
 }
 
-std::string paragraph(std::string_view text, int indent = 2) {
+/// Three entries in columns, or, where they are too long for a line, below each other.
+std::string three_columns(const std::string& first, const std::string& second, const std::string& third) {
+  constexpr std::size_t indent = 4, first_columns = 33, second_columns = 22;
+  const bool fits = first.size() < first_columns && second.size() < second_columns &&
+                    indent + first_columns + second_columns + third.size() <= 80;
+  if (fits)
+    return fmt::format("{:{}}{:<{}}{:<{}}{}\n", "", indent, first, first_columns, second, second_columns, third);
+  return fmt::format("{0:{1}}{2}\n{0:{3}}{4}\n{0:{3}}{5}\n", "", indent, first, indent + 3, second, third);
+}
+
+std::string paragraph(std::string_view text, std::size_t indent = 2) {
   return fmt::format("{:{}}{}\n", "", indent, wrapped(text, indent));
 }
 
@@ -277,10 +290,9 @@ std::string axis_line(std::string_view name, const IndexRange& range, i64 extent
 std::string block_lines(const Operand& operand, std::string_view row_name, std::string_view col_name,
                         const IndexRange& rows, const IndexRange& cols) {
   const auto box = box_offsets(operand, rows, cols);
-  return fmt::format("    {}  {:<30}{:<24}{}\n", upper(operand.name),
-                     fmt::format("[{}, {}]", fmt::format("{} {}", row_name, text_of(rows)),
-                                 fmt::format("{} {}", col_name, text_of(cols))),
-                     text_of(valid_offsets(operand, rows, cols)), box ? text_of(box) : "beyond 63 bits");
+  return three_columns(
+      fmt::format("{}  [{} {}, {} {}]", upper(operand.name), row_name, text_of(rows), col_name, text_of(cols)),
+      text_of(valid_offsets(operand, rows, cols)), box ? text_of(box) : "beyond 63 bits");
 }
 
 std::string program_section(const Geometry& geometry, const ExplainFocus& focus) {
@@ -315,8 +327,7 @@ std::string program_section(const Geometry& geometry, const ExplainFocus& focus)
   text += fmt::format("    {:<44} if rm < {} && rn < {}\n", expression(geometry.c, "rm", "rn"), problem.m, problem.n);
   text += paragraph("Where the mask of a load is false nothing is read and the block holds 0.", 4);
 
-  text +=
-      fmt::format("\n  {:<35}{:<24}{}\n", "Offsets, lowest..highest", "touched under the mask", "box without a mask");
+  text += '\n' + three_columns("Offsets, lowest..highest", "under the mask", "box without a mask");
   constexpr i64 most_listed = 6, listed_head = 3;
   const bool all = steps.end - steps.begin <= most_listed;
   for (i64 step = steps.begin; step < steps.end; ++step) {
@@ -335,9 +346,10 @@ std::string program_section(const Geometry& geometry, const ExplainFocus& focus)
 }
 
 std::string product_line(const Geometry& geometry, i64 row, i64 col, i64 k) {
-  return fmt::format("    k = {:<8} {:<34} {}\n", k,
-                     fmt::format("A[{}, {}] = {}", row, k, address('a', geometry.a.offset(row, k))),
-                     fmt::format("B[{}, {}] = {}", k, col, address('b', geometry.b.offset(k, col))));
+  const std::string a = fmt::format("A[{}, {}] = {}", row, k, address('a', geometry.a.offset(row, k)));
+  const std::string b = fmt::format("B[{}, {}] = {}", k, col, address('b', geometry.b.offset(k, col)));
+  if (a.size() < 30 && b.size() <= 34) return fmt::format("    k = {:<7}{:<31}{}\n", k, a, b);
+  return fmt::format("    k = {:<7}{}\n{:15}{}\n", k, a, "", b);
 }
 
 std::string element_section(const Geometry& geometry, const ExplainFocus::Element& element) {
@@ -361,7 +373,7 @@ std::string element_section(const Geometry& geometry, const ExplainFocus::Elemen
   constexpr i64 most_listed = 6, listed_head = 3;
   for (i64 k = 0; k < problem.k; ++k) {
     if (problem.k > most_listed && k == listed_head) {
-      text += fmt::format("    ...          each k further: A by {:+}, B by {:+}\n", geometry.a.col_stride,
+      text += fmt::format("    ...        each k further: A by {:+}, B by {:+}\n", geometry.a.col_stride,
                           geometry.b.row_stride);
       k = problem.k - 1;
     }

@@ -62,9 +62,9 @@ double rounded(double value, int digits) {
   return std::abs(scaled) < 0x1p52 ? std::round(scaled) / scale : value;
 }
 
-std::string wrapped(std::string_view text, int indent) {
+std::string wrapped(std::string_view text, std::size_t indent) {
   constexpr std::size_t width = 80;
-  const std::size_t room = width - static_cast<std::size_t>(indent);
+  const std::size_t room = width - indent;
   std::string result;
   std::size_t column = 0;
   while (!text.empty()) {
@@ -72,7 +72,7 @@ std::string wrapped(std::string_view text, int indent) {
     const std::string_view word = text.substr(0, end);
     if (column != 0 && column + 1 + word.size() > room) {
       result += '\n';
-      result.append(static_cast<std::size_t>(indent), ' ');
+      result.append(indent, ' ');
       column = 0;
     } else if (column != 0) {
       result += ' ';

@@ -4,6 +4,7 @@
 // double beyond.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -36,6 +37,6 @@ double rounded(double value, int digits);
 
 /// Text broken at spaces into lines of at most 80 columns; every line but the first starts with `indent` spaces, and
 /// the first is taken to start at that column.
-std::string wrapped(std::string_view text, int indent);
+std::string wrapped(std::string_view text, std::size_t indent);
 
 }  // namespace tilewright::plan

@@ -50,6 +50,9 @@ std::string text_of(const TileShape& tile) { return fmt::format("{}x{}x{}", tile
 
 std::string_view name_of(Mma mma) { return mma == Mma::portable ? "portable" : mma == Mma::avx2 ? "avx2" : "avx512"; }
 
+/// Whether anything is summed: of an empty sum or result, any number of parts does nothing.
+bool has_work(const Problem& problem) { return problem.m > 0 && problem.n > 0 && problem.k > 0; }
+
 [[noreturn]] void refuse_parts(const Problem& problem, const Split& split, i64 bk) {
   throw Error(
       ErrorCode::plan_value,
@@ -103,7 +106,7 @@ void check_request(const Problem& problem, const PlanRequest& request, const Cpu
                   fmt::format("split=split_k({}): K has at least 1 part.", request.split->parts));
     }
     const i64 bk = request.tile ? request.tile->k : std::ranges::min(tiles, {}, &TileShape::k).k;
-    if (request.split->parts > std::max<i64>(1, cdiv(problem.k, bk))) refuse_parts(problem, *request.split, bk);
+    if (has_work(problem) && request.split->parts > cdiv(problem.k, bk)) refuse_parts(problem, *request.split, bk);
     const i64 needed = workspace_of(problem, *request.split);
     if (needed > workspace_bytes) {
       throw Error(ErrorCode::workspace,
@@ -138,7 +141,7 @@ void for_each_split(const Problem& problem, const PlanRequest& request, const Co
                     i64 workspace_bytes, Plan plan, Visit& visit) {
   if (request.split) {
     plan.split = *request.split;
-    visit(plan, plan.split.parts > std::max<i64>(1, cover.steps) ? Rejection::parts : Rejection::none);
+    visit(plan, has_work(problem) && plan.split.parts > cover.steps ? Rejection::parts : Rejection::none);
     return;
   }
   visit(plan, Rejection::none);

@@ -1,10 +1,10 @@
 // The rounding bound of one element of a product: the only tolerance that the library knows.
 //
-// An element passes when |got - C| <= gamma(K+2) * (|A||B|) + 1.01 * u_o * |C| + eta_o, where C is the FP64 sum. The
-// first term covers K products and K sums in FP32 in any order (Higham, Accuracy and Stability of Numerical
-// Algorithms, 3.1), the second the one rounding to the output type, the third its subnormals. Infinity is right where
-// the FP32 sum may have passed the output's overflow midpoint, and the only right answer where it must have. A NaN
-// matches a NaN and nothing else.
+// An element passes when |got - C| <= gamma(K+2) * (|A||B|) + K * 2^-150 + 1.01 * u_o * |C| + eta_o, where C is the
+// FP64 sum. The first term covers K products and K sums in FP32 in any order (Higham, Accuracy and Stability of
+// Numerical Algorithms, 3.1), the second what each product may lose below FP32's smallest subnormal, the third the one
+// rounding to the output type, the fourth its subnormals. Infinity is right where the FP32 sum may have passed the
+// output's overflow midpoint, and the only right answer where it must have. A NaN matches a NaN and nothing else.
 #pragma once
 
 #include <cmath>
@@ -39,14 +39,22 @@ constexpr double gamma(i64 n) {
   return nu < 1 ? nu / (1 - nu) : nu;
 }
 
-/// The error of `got` as a fraction of its bound: at most 1 is right. expected and magnitude are C and |A||B| in FP64,
-/// gamma_k is gamma(K + 2). Infinite for a wrong NaN or infinity.
-inline double error_fraction(double expected, double magnitude, double gamma_k, const Rounding& output, double got) {
+/// How far the FP32 sum of K products may be from C.
+struct SumError {
+  double relative;  // to |A||B|
+  double lost;      // by underflow of the products
+};
+constexpr SumError sum_error(i64 k) { return {gamma(k + 2), static_cast<double>(k) * 0x1p-150}; }
+
+/// The error of `got` as a fraction of its bound: at most 1 is right. expected and magnitude are C and |A||B| in FP64.
+/// Infinite for a wrong NaN or infinity.
+inline double error_fraction(double expected, double magnitude, const SumError& sum, const Rounding& output,
+                             double got) {
   constexpr double wrong = std::numeric_limits<double>::infinity();
   if (std::isnan(expected)) return std::isnan(got) ? 0 : wrong;
   if (std::isinf(expected)) return got == expected ? 0 : wrong;
   if (std::isnan(got)) return wrong;
-  const double band = gamma_k * magnitude;  // where the FP32 sum may lie around C
+  const double band = sum.relative * magnitude + sum.lost;  // where the FP32 sum may lie around C
   if (std::isinf(got)) return std::copysign(1.0, got) * expected + band >= output.midpoint ? 0 : wrong;
   if (std::fabs(expected) - band >= output.midpoint) return wrong;
   return std::fabs(got - expected) / (band + 1.01 * output.unit * std::fabs(expected) + output.smallest);

@@ -155,7 +155,7 @@ void check_product(const MatrixView& a, const MatrixView& b, const MatrixView& c
 struct Verification {
   MatrixView a, b, c;
   verification::Sample sample;
-  double gamma_k;
+  verification::SumError sum_error;
   verification::Rounding output;
 
   /// The verdict on a block of count_m x count_n sampled elements from the (m, n)-th on.
@@ -191,7 +191,7 @@ struct Verification {
         const double got = element(c.type, address);
         const auto at = static_cast<std::size_t>(i * edge + j);
         const double expected = scratch.sum[at];
-        const double fraction = verification::error_fraction(expected, scratch.magnitude[at], gamma_k, output, got);
+        const double fraction = verification::error_fraction(expected, scratch.magnitude[at], sum_error, output, got);
         if (!(fraction <= 1)) ++result.failures;
         if (fraction > result.worst) {
           result.worst = fraction;
@@ -214,7 +214,7 @@ VerifyResult verify(const MatrixView& a, const MatrixView& b, const MatrixView& 
       b,
       c,
       verification::choose_sample(c.rows, c.cols, a.cols, options.most_products, options.seed),
-      verification::gamma(a.cols + 2),
+      verification::sum_error(a.cols),
       verification::rounding_of(c.type)};
   VerifyResult result;
   result.total = verification::product_or_most(c.rows, c.cols);

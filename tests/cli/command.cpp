@@ -1,5 +1,5 @@
 // Running programs; see command.hpp.
-#include "cli/command.hpp"
+#include "tests/cli/command.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

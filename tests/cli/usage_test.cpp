@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/command.hpp"
+#include "tests/cli/command.hpp"
 
 namespace tilewright::test {
 namespace {

@@ -32,9 +32,9 @@ TEST(ErrorCatalogue, NamesAreThoseOfTheEnumeration) {
   std::vector<std::string> names;
   bool within = false;
   for (std::string line; std::getline(header, line);) {
-    if (line.starts_with("enum class ErrorCode"))
+    if (line.starts_with("enum class ErrorCode")) {
       within = true;
-    else if (within && line.starts_with("};"))
+    } else if (within && line.starts_with("};"))
       within = false;
     else if (within && line.starts_with("  ") && !line.starts_with("  //"))
       names.push_back(line.substr(2, line.find(',') - 2));

@@ -192,6 +192,15 @@ TEST(Overlap, EmptyAndDistantViewsNever) {
   EXPECT_TRUE(overlap(full, view_at(63, DType::f32, 4, 4, 4, 1)));
 }
 
+TEST(Overlap, EqualStridesAreDecidedForAnyExtents) {
+  // Far too many candidates for anything but the rule for equal strides. Both strides are multiples of 4 bytes.
+  const auto lattice = [](i64 byte_offset) { return view_at(byte_offset, DType::f16, 1 << 20, 1 << 20, 6, 10); };
+  EXPECT_FALSE(overlap(lattice(0), lattice(2)));
+  EXPECT_FALSE(overlap(lattice(0), lattice(-2).transposed().flipped_cols().flipped_rows()));
+  EXPECT_TRUE(overlap(lattice(0), lattice(1)));
+  EXPECT_TRUE(overlap(lattice(0), lattice(4)));
+}
+
 TEST(Overlap, IsConservativeWhereDecidingWouldTakeLong) {
   // Unrelated strides laid over each other. All are even and the bases are one element apart, so nothing is shared, but
   // there is no small set of candidates to show it by: refused, and at once.

@@ -3,10 +3,12 @@
 // The first byte of an input says what the rest is: a whole file (0), or a header's text to which magic, version,
 // length and the elements it asks for are added, so that the fuzzer need not guess lengths to get past the first
 // checks. tests/fuzz/npy.dict has the words of the format.
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <string>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include <tilewright/error.hpp>

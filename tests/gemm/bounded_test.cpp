@@ -36,6 +36,12 @@ constexpr std::array all_values = {Values::uniform,     Values::wide,    Values:
                                    Values::subnormal_b, Values::largest, Values::overflowing, Values::tiny_outputs,
                                    Values::cancelling,  Values::sparse};
 
+const char* name_of(Values values) {
+  constexpr std::array names = {"uniform", "wide",        "positive",          "subnormal in A", "subnormal in B",
+                                "largest", "overflowing", "with tiny outputs", "cancelling",     "sparse"};
+  return names[static_cast<std::size_t>(values)];
+}
+
 /// Magnitudes 2^low .. 2^(high+1), with so many bits after the first one.
 struct Window {
   int low, high, bits;
@@ -127,8 +133,8 @@ Edge edge(bool ends) { return ends ? Edge::end : Edge::begin; }
 
 void showValue(const Case& c, std::ostream& out) {
   out << c.m << "x" << c.n << "x" << c.k << " " << oracle::format(c.in).name << " -> " << oracle::format(c.out).name
-      << ", A " << name_of(c.a) << ", B " << name_of(c.b) << ", C " << name_of(c.c) << ", values "
-      << static_cast<int>(c.values) << ", split " << c.parts << ", group " << c.group << ", gather " << c.gather
+      << ", A " << oracle::name_of(c.a) << ", B " << oracle::name_of(c.b) << ", C " << oracle::name_of(c.c)
+      << ", values " << name_of(c.values) << ", split " << c.parts << ", group " << c.group << ", gather " << c.gather
       << ", threads " << c.threads << ", seed " << c.seed;
 }
 

@@ -173,6 +173,32 @@ TEST(Outputs, of_one_row_or_column_have_no_stride_on_that_axis) {
   EXPECT_EQ(column.cells().value(7, 0), 3.0);
 }
 
+/// An axis of one element has no stride: whatever stands there, even where any product with it overflows, is not used.
+TEST(Strides, of_an_axis_of_one_element_mean_nothing) {
+  for (const auto& [m, n, k] :
+       {std::array<i64, 3>{1, 40, 40}, {40, 1, 40}, {40, 40, 1}, {1, 1, 40}, {40, 1, 1}, {1, 40, 1}}) {
+    for (const i64 odd : {i64{0}, i64{-1}, std::numeric_limits<i64>::max(), std::numeric_limits<i64>::min()}) {
+      for (const bool by_columns : {false, true}) {
+        const Layout layout = by_columns ? Layout::transposed : Layout::packed;
+        const Input left(Type::f16, m, k, layout, Edge::end, ones), right(Type::f16, k, n, layout, Edge::end, ones);
+        const Output result(Type::f16, m, n, layout, Edge::end);
+        MatrixView a = view_of(left.cells()), b = view_of(right.cells());
+        MutableMatrixView c = view_of(result.cells());
+        if (m == 1) a.row_stride = c.row_stride = odd;
+        if (n == 1) b.col_stride = c.col_stride = odd;
+        if (k == 1) a.col_stride = b.row_stride = odd;
+        for (const PlanRequest& request : harness::all_programs()) {
+          gemm_into(a, b, c, harness::options_of(request));
+          for (const std::uint32_t bits : oracle::bits_of(result.cells())) {
+            ASSERT_EQ(bits, oracle::encode(Type::f16, static_cast<double>(k)))
+                << m << "x" << n << "x" << k << ", stride " << odd;
+          }
+        }
+      }
+    }
+  }
+}
+
 /// Views into one buffer of 64 x 64, which a call may use as operand and result only where they are apart.
 class Overlap : public testing::Test {
  protected:

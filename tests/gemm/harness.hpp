@@ -2,9 +2,9 @@
 // claim.
 #pragma once
 
-#include <initializer_list>
-#include <ostream>
+#include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <tilewright/gemm.hpp>
@@ -56,16 +56,20 @@ inline tilewright::GemmOptions options_of(const tilewright::PlanRequest& request
 }
 
 /// Multiplies into c and says what was done, for the judge.
-inline oracle::Claim multiply(const oracle::Placed& a, const oracle::Placed& b, const oracle::Placed& c,
-                              const tilewright::GemmOptions& options = {}) {
-  const auto av = view_of(a.cells()), bv = view_of(b.cells()), cv = view_of(c.cells());
+inline oracle::Claim multiply(const oracle::Cells& a, const oracle::Cells& b, const oracle::Cells& c,
+                              const tilewright::GemmOptions& options, std::string what) {
   oracle::Claim claim;
   claim.target = "cpu";
-  claim.plan = to_string(plan_for(av, bv, cv, options).plan);
-  claim.what = "A: " + a.describe() + "; B: " + b.describe() + "; C: " + c.describe();
-  claim.k = a.cells().cols;
-  gemm_into(av, bv, cv, options);
+  claim.plan = to_string(plan_for(view_of(a), view_of(b), view_of(c), options).plan);
+  claim.what = std::move(what);
+  claim.k = a.cols;
+  gemm_into(view_of(a), view_of(b), view_of(c), options);
   return claim;
+}
+inline oracle::Claim multiply(const oracle::Placed& a, const oracle::Placed& b, const oracle::Placed& c,
+                              const tilewright::GemmOptions& options = {}) {
+  return multiply(a.cells(), b.cells(), c.cells(), options,
+                  "A: " + a.describe() + "; B: " + b.describe() + "; C: " + c.describe());
 }
 
 /// Every compiled tile with every instruction set of this machine; the other fields are the planner's.

@@ -91,13 +91,15 @@ TEST_F(NpyRead, BigEndianIsSwapped) {
 }
 
 TEST_F(NpyRead, NativeAndUnstatedOrderAreLittleEndian) {
-  for (const char* descr : {"=f4", "|f4", "f4"})
+  for (const char* descr : {"=f4", "|f4", "f4"}) {
     EXPECT_EQ(values(npy_bytes(descr, "(2, 3)", six)), (Values{1, 2, 3, 4, 5, 6}));
+  }
 }
 
 TEST_F(NpyRead, Versions2And3HaveTheValuesOfVersion1) {
-  for (const int major : {1, 2, 3})
+  for (const int major : {1, 2, 3}) {
     EXPECT_EQ(values(npy_bytes("<f4", "(2, 3)", six, false, major)), (Values{1, 2, 3, 4, 5, 6}));
+  }
 }
 
 TEST_F(NpyRead, OtherVersionsAreRefusedByNumber) {
@@ -210,7 +212,7 @@ TEST_F(NpyRead, OtherTypesAreRefusedWithTheConversion) {
   refused("<", {"astype"});
   refused("<<f4", {"astype"});
   refused("<f4 ", {"another size"});
-  expect_refused(ErrorCode::npy_type, {"records", "[('a', '<f4')", "x['name']"},
+  expect_refused(ErrorCode::npy_type, {"records", "([('a', '<f4'), ('b', '<f4')])", "x['name']"},
                  "{'descr': [('a', '<f4'), ('b', '<f4')], 'fortran_order': False, 'shape': (2, 3), }");
 }
 

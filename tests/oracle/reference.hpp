@@ -4,10 +4,10 @@
 // The bound per element, for K products of inputs taken as exact, accumulated in FP32 and rounded once to the output
 // type:
 //
-//   |got - C| <= gamma(K+2) * (|A||B|) + 1.01 * u_o * |C| + eta_o,   gamma(n) = n u / (1 - n u),   u = 2^-24
+//   |got - C| <= gamma(K+2) * (|A||B|) + K * 2^-150 + 1.01 * u_o * |C| + eta_o,
+//   gamma(n) = n u / (1 - n u),   u = 2^-24
 //
-// It assumes that no single product of inputs is lost to underflow in FP32; whoever makes inputs keeps the product of
-// the two smallest steps at 2^-149 or above.
+// The second term is what K products may lose below FP32's smallest subnormal.
 #pragma once
 
 #include <stdexcept>
@@ -65,7 +65,8 @@ inline Judged judge_element(double got, double value, double magnitude, i64 k, T
   if (std::isnan(value)) return {std::isnan(got)};
   if (std::isinf(value)) return {got == value};
   const Format& f = format(type);
-  const double reach = gamma(k + 2, unit) * magnitude;  // how far the accumulator may be from C
+  const double reach =
+      gamma(k + 2, unit) * magnitude + static_cast<double>(k) * 0x1p-150;  // how far the accumulator may be from C
   if (std::isinf(got)) {
     // Infinity is right where some value within reach lies past the overflow midpoint, on the side of its sign.
     return {got > 0 ? value + reach >= f.overflow() : value - reach <= -f.overflow(),

@@ -429,13 +429,19 @@ TEST(ExplainRefuses, AddressesAndGridsBeyond63Bits) {
 // -----------------------------------------------------------------------------------------------------------------------
 
 TEST(ExplainText, FitsInto80Columns) {
-  for (const auto& [m, n, k] :
-       {std::array<i64, 3>{130, 70, 65}, {1001, 1001, 1001}, {4096, 50257, 4096}, {1, 1, 1}, {3, 500000, 7}}) {
+  for (const auto& [m, n, k] : {std::array<i64, 3>{130, 70, 65},
+                                {1001, 1001, 1001},
+                                {4096, 50257, 4096},
+                                {1, 1, 1},
+                                {3, 500000, 7},
+                                {1000000, 1, 100000}}) {
     const Case c = make_case(m, n, k, "");
-    ExplainFocus focus;
-    focus.program = 0;
-    focus.element = {0, 0};
-    std::string text = text_of(c) + text_of(c, focus);
+    ExplainFocus first, last;
+    first.program = 0;
+    first.element = {0, 0};
+    last.program = json_of(c)["programs"].get<i64>() - 1;
+    last.element = {m - 1, n - 1};
+    const std::string text = text_of(c) + text_of(c, first) + text_of(c, last);
     for (std::size_t at = 0; at < text.size();) {
       const std::size_t end = text.find('\n', at);
       ASSERT_NE(end, std::string::npos) << "the last line has no end";

@@ -61,12 +61,12 @@ class Result {
   Result(const Cells& a, const Cells& b, Type type, const PlanRequest& request = {}, i64 threads = 0)
       : memory_(type, std::max<i64>(a.rows * b.cols, 1), not_a_number),
         cells_(memory_.cells(a.rows, b.cols, b.cols)),
-        plan_(text_of(request)) {
-    gemm_into(view_of(a), view_of(b), view_of(cells_), harness::options_of(request, threads));
-  }
+        claim_(harness::multiply(a, b, cells_, harness::options_of(request, threads),
+                                 "operands as the case gives them")) {}
   Result(const Result&) = delete;
   Result& operator=(const Result&) = delete;
   const Cells& cells() const { return cells_; }
+  const oracle::Claim& claim() const { return claim_; }
   std::vector<std::uint32_t> bits() const { return oracle::bits_of(cells_); }
 
   /// Every element is want(i, j), bit for bit.
@@ -76,8 +76,7 @@ class Result {
     for (i64 i = 0; i < cells_.rows; ++i) {
       for (i64 j = 0; j < cells_.cols; ++j) bits.push_back(oracle::encode(cells_.type, want(i, j)));
     }
-    const oracle::Verdict verdict =
-        oracle::judge(oracle::Claim{"cpu", plan_, "exact", 0, oracle::ieee_unit}, bits, cells_);
+    const oracle::Verdict verdict = oracle::judge(claim_, bits, cells_);
     EXPECT_TRUE(verdict.right()) << verdict.report;
   }
   void expect_all(double value) const {
@@ -87,7 +86,7 @@ class Result {
  private:
   Memory memory_;
   Cells cells_;
-  std::string plan_;
+  oracle::Claim claim_;
 };
 
 }  // namespace reports

@@ -21,16 +21,18 @@ TEST(Reports, TO_1_outputs_that_cancel) {
   for (i64 at = 0; at < k * n; ++at) b.set(at, normal());
   const Cells ac = a.cells(m, k, k), bc = b.cells(k, n, n);
   const oracle::Reference reference = oracle::reference_of(ac, bc);
-  const oracle::Claim claim{"cpu", "the planner's", "normal BF16 values", k, oracle::ieee_unit};
   for (const Type out : {Type::f32, Type::bf16}) {
-    const oracle::Verdict verdict = oracle::judge(claim, reference, Result(ac, bc, out).cells());
+    const Result c(ac, bc, out);
+    const oracle::Verdict verdict = oracle::judge(c.claim(), reference, c.cells());
     EXPECT_TRUE(verdict.right()) << verdict.report;
   }
   Memory backwards(Type::f32, m * n, 0.0);
   const Cells flipped_a{ac.at(0, k - 1), Type::bf16, m, k, k, -1}, flipped_b{bc.at(k - 1, 0), Type::bf16, k, n, -n, 1};
   const oracle::Reference reversed = oracle::reference_of(flipped_a, flipped_b);
   for (i64 at = 0; at < m * n; ++at) backwards.set(at, reversed.value[static_cast<std::size_t>(at)]);
-  const oracle::Verdict verdict = oracle::judge(claim, reference, backwards.cells(m, n, n));
+  const oracle::Verdict verdict =
+      oracle::judge(oracle::Claim{"FP64, backwards", "none", "normal BF16 values", k, oracle::ieee_unit}, reference,
+                    backwards.cells(m, n, n));
   EXPECT_TRUE(verdict.right()) << verdict.report;
 }
 
@@ -46,8 +48,7 @@ TEST(Reports, TO_2_the_bound_grows_with_k) {
     for (i64 at = 0; at < k * n; ++at) b.set(at, random.symmetric());
     const oracle::Reference reference = oracle::reference_of(a.cells(1, k, k), b.cells(k, n, n));
     const Result c(a.cells(1, k, k), b.cells(k, n, n), Type::f32);
-    const oracle::Claim claim{"cpu", "the planner's", "uniform [-1, 1]", k, oracle::ieee_unit};
-    const oracle::Verdict verdict = oracle::judge(claim, reference, c.cells());
+    const oracle::Verdict verdict = oracle::judge(c.claim(), reference, c.cells());
     EXPECT_TRUE(verdict.right()) << verdict.report;
     const double bound = oracle::judge_element(reference.value[0], reference.value[0], reference.magnitude[0], k,
                                                Type::f32, oracle::ieee_unit)

@@ -15,10 +15,10 @@ using namespace tilewright;
 
 constexpr programs::Tiles tiles{64, 32, 32};
 
-struct Setup {
+struct Operands {
   exact::Operand a, b, c;
   programs::GemmArgs<f16, f16> args;
-  Setup(i64 m, i64 n, i64 k, exact::Layout layout)
+  Operands(i64 m, i64 n, i64 k, exact::Layout layout)
       : a(exact::place("a", exact::Role::input, layout, m, k, DType::f16, 0)),
         b(exact::place("b", exact::Role::input, layout, k, n, DType::f16, 1)),
         c(exact::place("c", exact::Role::output, layout, m, n, DType::f16, 2)),
@@ -47,7 +47,7 @@ plan::OffsetRange admitted_offsets(const describe::Access& access) {
 TEST(Describe, agrees_with_explain_on_every_program_and_step) {
   for (const exact::Layout layout : exact::layouts) {
     for (const Order order : {Order{}, Order{OrderKind::grouped, 2}}) {
-      const Setup s(130, 70, 65, layout);
+      const Operands s(130, 70, 65, layout);
       Plan plan;
       plan.tile = {tiles.m, tiles.n, tiles.k};
       plan.order = order;
@@ -83,7 +83,7 @@ TEST(Describe, agrees_with_explain_on_every_program_and_step) {
 }
 
 TEST(Describe, says_an_access_in_words) {
-  const Setup s(130, 70, 65, exact::Layout::packed);
+  const Operands s(130, 70, 65, exact::Layout::packed);
   const std::string text = describe_program(programs::Gemm<tiles>{}, {9}, 8, s.args,
                                             {{"a", s.a.view.data}, {"b", s.b.view.data}, {"c", s.c.view.data}});
   EXPECT_NE(text.find("step 2: load a[rows 128..191 of stride 65, cols 64..95 of stride 1], the mask admits 2 x 1 of "
@@ -96,7 +96,7 @@ TEST(Describe, says_an_access_in_words) {
 }
 
 TEST(Describe, tells_a_lookup_from_an_affine_index) {
-  const Setup s(130, 70, 65, exact::Layout::packed);
+  const Operands s(130, 70, 65, exact::Layout::packed);
   const std::vector<i64> index(130, 5);
   const kernels::GatheredArgs<f16, f16> args{130, 70, 65, s.args.a, {index.data(), 130}, s.args.b, s.args.c};
   const auto accesses = accesses_of(kernels::GatheredRows<64, 32, 32>{}, {9}, 0, args);

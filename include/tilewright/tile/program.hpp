@@ -61,8 +61,8 @@ constexpr Steps<BK> steps(i64 k) {
 /// only tail.
 template <int BK>
 constexpr Steps<BK> split_steps(i64 k, i64 part, i64 parts) {
-  const i64 each = cdiv(cdiv(k, BK), parts) * BK;
-  return {smaller(part * each, k), smaller((part + 1) * each, k)};
+  const StepRange own = steps_of_part(cdiv(k, BK), parts, part);
+  return {smaller(own.begin * BK, k), smaller(own.end * BK, k)};
 }
 
 /// Several loads of one K step.

@@ -48,6 +48,7 @@ struct Kernels {
 
   /// acc[i * ld + j] += sum over k, in order of k, of a[i, k] * b[k, j], for i < m, j < n. acc and ld are 64-byte
   /// aligned. The bits of an element depend on its own row of a, its own column of b and the order of k alone.
+  /// m, n and k are the ones that the panels were packed with: the layout of a panel depends on them.
   void (*multiply)(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld);
 
   /// Reads a block into tile[i * ld + j] as float: `other` outside of the bounds.
