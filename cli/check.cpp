@@ -36,7 +36,7 @@ int list_kernels(bool json) {
     list.push_back({{"name", kernel.name}, {"what", kernel.what}});
     text += fmt::format("{:<18}{}\n", kernel.name, kernel.what);
   }
-  print(json ? fmt::format("{}\n", list.dump()) : text);
+  print(json ? json_line(list) : text);
   return 0;
 }
 
@@ -102,7 +102,7 @@ void print_json(const exact::BatteryResult& result, const std::vector<exact::Wor
                        {"partial_sums", result.partial_sums},
                        {"failures", failures},
                        {"worked_examples", worked}};
-  print(fmt::format("{}\n", object.dump()));
+  print(json_line(object));
 }
 
 }  // namespace
@@ -145,7 +145,7 @@ int check_problem(const MatrixView& a, const MatrixView& b, const MatrixView& c,
                          {"outputs", report.outputs},
                          {"partial_sums", report.partial_sums},
                          {"faults", faults}};
-    print(fmt::format("{}\n", object.dump()));
+    print(json_line(object));
   } else {
     print(fmt::format(
         "Exact check of {}x{}x{} over GF(2^61 - 1)\n  plan      {}\n  a         {}\n  b         {}\n  c         {}\n"

@@ -18,6 +18,8 @@
 namespace tilewright::test {
 namespace {
 
+const std::string command_variable = "T=" TILEWRIGHT_COMMAND "; ";
+
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
 
 struct Pipe {
@@ -119,19 +121,22 @@ Folder::~Folder() {
   std::filesystem::remove_all(path_, none);
 }
 
-Ran Folder::tilewright(std::vector<std::string> arguments, const RunOptions& options) const {
-  arguments.insert(arguments.begin(), TILEWRIGHT_COMMAND);
-  return run(path_, arguments, options);
+Ran Folder::tilewright(const std::vector<std::string>& arguments, const RunOptions& options) const {
+  std::vector<std::string> line;
+  line.emplace_back(TILEWRIGHT_COMMAND);
+  line.insert(line.end(), arguments.begin(), arguments.end());
+  return run(path_, line, options);
 }
 
 std::string Folder::python(const std::string& script) const {
-  const Ran ran = run(path_, {TILEWRIGHT_PYTHON, "-B", "-c", "import json\nimport numpy as np\n" + script}, {});
+  const Ran ran =
+      run(path_, {TILEWRIGHT_PYTHON, "-B", "-c", std::string("import json\nimport numpy as np\n").append(script)}, {});
   EXPECT_EQ(ran.status, 0) << ran.err;
   return ran.out;
 }
 
 Ran Folder::shell(const std::string& line) const {
-  return run(path_, {"/bin/bash", "-c", std::string("T=") + TILEWRIGHT_COMMAND + "; " + line}, {});
+  return run(path_, {"/bin/bash", "-c", std::string(command_variable).append(line)}, {});
 }
 
 std::vector<std::string> Folder::names() const {

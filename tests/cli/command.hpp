@@ -31,7 +31,7 @@ class Folder {
   Folder& operator=(const Folder&) = delete;
 
   /// tilewright with these arguments.
-  Ran tilewright(std::vector<std::string> arguments, const RunOptions& options = {}) const;
+  Ran tilewright(const std::vector<std::string>& arguments, const RunOptions& options = {}) const;
   /// Python with NumPy imported as np and everything in it at hand; fails the test if the script fails. Returns its
   /// output.
   std::string python(const std::string& script) const;
