@@ -43,6 +43,12 @@ template <class V, class E>
                               static_cast<__UINTPTR_TYPE__>(offset) * sizeof(E));
 }
 
+/// count * stride, wrapped: where a prefetch goes, which is no access and may lie anywhere.
+template <class V>
+[[gnu::always_inline]] inline i64 ahead(int count, i64 stride) {
+  return static_cast<i64>(static_cast<__UINT64_TYPE__>(count) * static_cast<__UINT64_TYPE__>(stride));
+}
+
 template <class V>
 [[gnu::always_inline]] inline int lower(int a, int b) {
   return a < b ? a : b;

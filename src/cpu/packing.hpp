@@ -31,12 +31,12 @@ void pack_along_k(const E* base, const Axis& line, int first, int count, const A
     all = all && offset != Operand::masked;
   }
   const i64 next =
-      line.offsets == nullptr ? count * line.stride : 0;  // the lines after these are likely to be packed next
+      line.offsets == nullptr ? ahead<V>(count, line.stride) : 0;  // the lines after these are likely to be packed next
   typename V::Reg block[V::lanes];
   int at = along.begin;
   for (; all && at + V::lanes <= along.end; at += V::lanes) {
 #pragma GCC unroll 16
-    for (int r = 0; r < V::lanes; ++r) __builtin_prefetch(element_at<V>(row[r], at + next));
+    for (int r = 0; r < V::lanes; ++r) __builtin_prefetch(element_at<V>(element_at<V>(row[r], at), next));
     V::read_transposed(row, at, block);
 #pragma GCC unroll 16
     for (int c = 0; c < V::lanes; ++c) V::store(panel + (at + c) * pitch, block[c]);
@@ -72,7 +72,7 @@ void pack_along_strip(const E* base, const Axis& line, int first, const Axis& al
       continue;
     }
     const E* from = element_at<V>(base, offset + first);
-    __builtin_prefetch(element_at<V>(from, lines_together * along.stride));  // no access: it may lie anywhere
+    __builtin_prefetch(element_at<V>(from, ahead<V>(lines_together, along.stride)));
     if (inside >= pitch) {
 #pragma GCC unroll 2
       for (int g = 0; g < groups; ++g) V::store(panel + g * V::lanes, V::read(from + g * V::lanes));

@@ -172,7 +172,8 @@ json traffic_of(const Facts& facts) {
          {"a_bytes", json_of(row.traffic.a_bytes)},
          {"b_bytes", json_of(row.traffic.b_bytes)},
          {"bytes", json_of(row.traffic.total())},
-         {"kind", row.traffic.simulated ? "counted" : "modelled"},
+         {"kind", "modelled"},
+         {"simulated", row.traffic.simulated},
          {"boundary", fmt::format("idealised LRU of {}", bytes_text(static_cast<double>(row.cache_bytes)))}});
   }
   return rows;

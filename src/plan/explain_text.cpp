@@ -200,7 +200,7 @@ std::string cache_section(const Facts& facts) {
     text += figure(
         text_of(row.order),
         fmt::format("{} B", moved < 0x1p63 ? with_separators(static_cast<i64>(moved)) : fmt::format("{:.2e}", moved)),
-        row.traffic.simulated ? "counted" : "modelled",
+        "modelled",
         fmt::format("idealised LRU of {}{}: {}{}", bytes_text(static_cast<double>(row.cache_bytes)), name,
                     loads > 0 ? fmt::format("{:.1f}% of all loads", 100 * moved / loads) : "no loads",
                     row.traffic.simulated ? "" : "; by reuse distance, as there are too many accesses to simulate"));

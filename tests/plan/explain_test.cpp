@@ -103,7 +103,8 @@ TEST(ExplainJson, EveryFigureHasAKind) {
   }
   EXPECT_EQ(json["kinds"]["candidates"], "modelled");
   for (const Json& row : json["traffic"]) {
-    EXPECT_EQ(row["kind"], "counted");
+    EXPECT_EQ(row["kind"], "modelled");
+    EXPECT_EQ(row["simulated"], true);
     EXPECT_TRUE(holds(row["boundary"], "idealised LRU of"));
   }
   for (const char* key : {"stage_intensity", "loads", "traffic", "block_flops"})
