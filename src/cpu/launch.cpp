@@ -1,15 +1,33 @@
 // Programs over threads. OpenMP's dynamic schedule hands a program to whichever thread is free, so that short programs
 // at the edges of a grid do not leave a thread idle; nothing here depends on which thread runs which program.
+//
+// Two callers get one thread, their own: one that is inside of a parallel region already, whose team has the
+// processors, and a child process forked after a parallel region, in which libgomp's threads do not exist and would be
+// waited for for ever.
 
 #include <tilewright/tile/cpu/launch.hpp>
+
+#include <omp.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <exception>
 
 namespace tilewright::cpu {
+namespace {
+
+std::atomic<bool> forked = false;
+
+/// Whether this process may start a team: not if it was forked from one that has called this before.
+bool may_start_team() {
+  static const int registered = pthread_atfork(nullptr, nullptr, [] { forked = true; });
+  return registered == 0 && !forked && omp_in_parallel() == 0;
+}
+
+}  // namespace
 
 void for_each_program(i64 count, i64 threads, void (*run)(void* context, i64 number), void* context) {
-  if (threads <= 1 || count <= 1) {
+  if (threads <= 1 || count <= 1 || !may_start_team()) {
     for (i64 number = 0; number < count; ++number) run(context, number);
     return;
   }

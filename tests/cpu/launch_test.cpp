@@ -1,0 +1,112 @@
+// Programs over threads: each runs once, whoever calls, in a parallel region, after a fork, and when one fails.
+#include <gtest/gtest.h>
+#include <omp.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <tilewright/gemm.hpp>
+#include <tilewright/tile/cpu/launch.hpp>
+
+namespace {
+
+using namespace tilewright;
+
+/// How often each program ran.
+struct Counts {
+  std::vector<std::atomic<int>> runs;
+  explicit Counts(std::size_t count) : runs(count) {}
+  static void run(void* context, i64 number) {
+    ++static_cast<Counts*>(context)->runs[static_cast<std::size_t>(number)];
+  }
+  bool each_once() const {
+    for (const auto& count : runs) {
+      if (count != 1) return false;
+    }
+    return true;
+  }
+};
+
+/// A product large enough for several threads, and whether it is right: ones give K.
+bool multiplies(i64 threads) {
+  constexpr i64 m = 300, n = 300, k = 70;
+  Matrix a(m, k, DType::f16), b(k, n, DType::f16);
+  for (i64 i = 0; i < m * k; ++i) a.elements<f16>()[i] = to_f16(1.0f);
+  for (i64 i = 0; i < k * n; ++i) b.elements<f16>()[i] = to_f16(1.0f);
+  GemmOptions options;
+  options.threads = threads;
+  options.plan.tile = TileShape{64, 64, 64};
+  const Matrix c = gemm(a, b, options);
+  for (i64 i = 0; i < m * n; ++i) {
+    if (to_float(c.elements<f16>()[i]) != static_cast<float>(k)) return false;
+  }
+  return true;
+}
+
+TEST(Launch, runs_every_program_once_on_any_number_of_threads) {
+  for (const i64 threads : {0, 1, 2, 3, 64}) {
+    for (const std::size_t count : {std::size_t{0}, std::size_t{1}, std::size_t{2}, std::size_t{1000}}) {
+      Counts counts(count);
+      cpu::for_each_program(static_cast<i64>(count), threads, Counts::run, &counts);
+      EXPECT_TRUE(counts.each_once()) << threads << " threads, " << count << " programs";
+    }
+  }
+}
+
+TEST(Launch, throws_the_first_exception_here) {
+  for (const i64 threads : {1, 4}) {
+    const auto fail = [](void*, i64 number) {
+      if (number == 17) throw std::runtime_error("program 17");
+    };
+    EXPECT_THROW(cpu::for_each_program(100, threads, fail, nullptr), std::runtime_error);
+  }
+}
+
+TEST(Launch, a_call_inside_of_a_parallel_region_starts_no_team_of_its_own) {
+  omp_set_max_active_levels(2);  // nested teams allowed: it is ours to start none
+  std::atomic<int> wrong = 0, teams = 0;
+  const auto level = [](void* context, i64) { *static_cast<std::atomic<int>*>(context) += omp_get_level() > 1; };
+#pragma omp parallel num_threads(4)
+  {
+    cpu::for_each_program(8, 4, level, &teams);
+    wrong += multiplies(4) ? 0 : 1;
+  }
+  omp_set_max_active_levels(1);
+  EXPECT_EQ(teams, 0);
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Launch, TH_4_a_child_forked_after_a_parallel_region_multiplies) {
+  ASSERT_TRUE(multiplies(2));
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) _exit(multiplies(2) ? 0 : 1);
+  int status = -1;
+  for (int tenths = 0; tenths < 300; ++tenths) {  // a hang must not hang the tests
+    if (waitpid(child, &status, WNOHANG) == child) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  if (status == -1) kill(child, SIGKILL);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_TRUE(multiplies(2));  // the parent still has its team
+}
+
+TEST(Launch, threads_of_the_caller_multiply_at_the_same_time) {
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 4; ++i) {
+    callers.emplace_back([&wrong] {
+      for (int repeat = 0; repeat < 5; ++repeat) wrong += multiplies(2) ? 0 : 1;
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
