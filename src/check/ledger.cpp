@@ -102,7 +102,8 @@ Ledger::Place Ledger::find(const void* address, DType type) const {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     const u64 from = at - reinterpret_cast<u64>(buffers_[i].base);  // wraps to a huge number below the base
     const auto size = static_cast<u64>(size_of(type));
-    if (static_cast<u64>(buffers_[i].bytes) >= size && from <= static_cast<u64>(buffers_[i].bytes) - size && from % size == 0) {
+    if (static_cast<u64>(buffers_[i].bytes) >= size && from <= static_cast<u64>(buffers_[i].bytes) - size &&
+        from % size == 0) {
       return {static_cast<std::ptrdiff_t>(i), static_cast<i64>(from / size)};
     }
   }
@@ -147,6 +148,17 @@ void Ledger::check_logical(const void* root, i64 row, i64 col, i64 row_stride, i
   }
 }
 
+void Ledger::check_inside_a_view(const Buffer& buffer, const void* address, DType type, const Site& site,
+                                 FaultKind kind) {
+  if (buffer.views.empty()) return;
+  for (const MatrixView& view : buffer.views) {
+    const i64 bytes = static_cast<const char*>(address) - static_cast<const char*>(view.data);
+    if (view.type == type && bytes % size_of(type) == 0 && locate(view, bytes / size_of(type)).found) return;
+  }
+  fault(kind, fmt::format("{}: {}, inside of the buffer but in no row or column of the view (padding or a gap)",
+                          place_text(site), at(address, type)));
+}
+
 Field Ledger::load(const void* address, DType type, const Site& site) {
   ++loads_;
   const Place place = find(address, type);
@@ -156,18 +168,7 @@ Field Ledger::load(const void* address, DType type, const Site& site) {
   }
   const auto index = static_cast<std::size_t>(place.buffer);
   const Buffer& buffer = buffers_[index];
-  if (!buffer.views.empty()) {
-    bool inside = false;
-    for (const MatrixView& view : buffer.views) {
-      const i64 from = (static_cast<const char*>(address) - static_cast<const char*>(view.data)) / size_of(type);
-      inside = inside || locate(view, from).found;
-    }
-    if (!inside) {
-      fault(FaultKind::load_outside_view,
-            fmt::format("{}: {}, inside of the buffer but in no row or column of the view (padding or a gap)",
-                        place_text(site), at(address, type)));
-    }
-  }
+  check_inside_a_view(buffer, address, type, site, FaultKind::load_outside_view);
   switch (buffer.role) {
     case Role::output:
     case Role::accumulated:
@@ -201,18 +202,7 @@ void Ledger::store(const void* address, DType type, Field value, const Site& sit
     fault(FaultKind::store_to_input, fmt::format("{}: {}", place_text(site), at(address, type)));
     return;
   }
-  if (!buffer.views.empty()) {
-    bool inside = false;
-    for (const MatrixView& view : buffer.views) {
-      const i64 from = (static_cast<const char*>(address) - static_cast<const char*>(view.data)) / size_of(type);
-      inside = inside || locate(view, from).found;
-    }
-    if (!inside) {
-      fault(FaultKind::store_outside_view,
-            fmt::format("{}: {}, inside of the buffer but in no row or column of the view (padding or a gap)",
-                        place_text(site), at(address, type)));
-    }
-  }
+  check_inside_a_view(buffer, address, type, site, FaultKind::store_outside_view);
   Written& cell = written_[index][place.element];
   if (atomic && buffer.role == Role::accumulated) {
     cell.value = cell.value + value;

@@ -109,6 +109,16 @@ constexpr auto unchecked(Along<Axis, I> along) {
 }
 
 namespace detail {
+/// Whether a bound admits a position; one that is missing admits all.
+template <class B>
+constexpr bool admits(const B& bound, int position) {
+  if constexpr (B::present) {
+    return bound.holds(position);
+  } else {
+    return true;
+  }
+}
+
 /// Why a mask does not fit the index that addresses the same axis, said at compile time.
 template <class I, class B>
 constexpr bool bound_fits() {

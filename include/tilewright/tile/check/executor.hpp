@@ -39,15 +39,6 @@ struct AxisView<tile::Term<A, I>> {
   static constexpr bool present = true;
 };
 
-template <class B>
-bool holds(const B& bound, int position) {
-  if constexpr (B::present) {
-    return bound.holds(position);
-  } else {
-    return true;
-  }
-}
-
 /// Calls use(row, col, address) for every position of the pointers where the mask holds; accesses outside a view whose
 /// own pointer and strides are used are told to the ledger by their logical index.
 template <class E, class R, class C, class Mask, class F>
@@ -57,10 +48,10 @@ void for_each_address(const tile::Pointers<E, R, C>& pointers, const Mask& mask,
   using Cols = AxisView<C>;
   constexpr DType type = dtype_of<tile::plain<E>>;
   for (int i = 0; i < tile::Pointers<E, R, C>::rows; ++i) {
-    if (!holds(mask.rows, i)) continue;
+    if (!tile::detail::admits(mask.rows, i)) continue;
     const i64 row = Rows::index(pointers.row_term, i);
     for (int j = 0; j < tile::Pointers<E, R, C>::cols; ++j) {
-      if (!holds(mask.cols, j)) continue;
+      if (!tile::detail::admits(mask.cols, j)) continue;
       const i64 col = Cols::index(pointers.col_term, j);
       const auto bytes = static_cast<u64>(pointers.offset) +
                          static_cast<u64>(row) * static_cast<u64>(Rows::stride(pointers.row_term)) +
@@ -185,7 +176,7 @@ class Tile : public tile::Value {
     Tile<float, M, N> result(*context_);
     for (int i = 0; i < M; ++i) {
       for (int j = 0; j < N; ++j) {
-        if (detail::holds(mask.rows, i) && detail::holds(mask.cols, j)) {
+        if (tile::detail::admits(mask.rows, i) && tile::detail::admits(mask.cols, j)) {
           result.at(i, j) = at(i, j);
         } else if constexpr (tile::TileValue<Y>) {
           result.at(i, j) = other.at(Y::rows == 1 ? 0 : i, Y::cols == 1 ? 0 : j);

@@ -102,6 +102,7 @@ class Ledger {
 
  private:
   std::string at(const void* address, DType type) const;
+  void check_inside_a_view(const Buffer& buffer, const void* address, DType type, const Site& site, FaultKind kind);
 
   const std::vector<Buffer>& buffers_;
   Source source_;

@@ -60,9 +60,7 @@ template <int A, class I, class B>
 constexpr AxisBox axis_of(const tile::Term<A, I>& term, const B& bound) {
   AxisBox box{I::size, I::affine, term.index.at(0), term.stride, I::size, 0, 0};
   for (int i = 0; i < I::size; ++i) {
-    bool holds = true;
-    if constexpr (B::present) holds = bound.holds(i);
-    if (!holds) continue;
+    if (!tile::detail::admits(bound, i)) continue;
     if (box.admitted == 0) box.first = i;
     box.last = i + 1;
     box.admitted += 1;
