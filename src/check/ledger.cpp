@@ -1,5 +1,7 @@
 #include <tilewright/tile/check/ledger.hpp>
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tilewright::exact {
@@ -155,8 +157,12 @@ void Ledger::check_inside_a_view(const Buffer& buffer, const void* address, DTyp
     const i64 bytes = static_cast<const char*>(address) - static_cast<const char*>(view.data);
     if (view.type == type && bytes % size_of(type) == 0 && locate(view, bytes / size_of(type)).found) return;
   }
-  fault(kind, fmt::format("{}: {}, inside of the buffer but in no row or column of the view (padding or a gap)",
-                          place_text(site), at(address, type)));
+  const bool other_type = std::none_of(buffer.views.begin(), buffer.views.end(),
+                                       [type](const MatrixView& view) { return view.type == type; });
+  fault(kind, fmt::format("{}: {}, {}", place_text(site), at(address, type),
+                          other_type ? fmt::format("taken as {}, but the view holds {}", name_of(type),
+                                                   name_of(buffer.views[0].type))
+                                     : "inside of the buffer but in no row or column of the view (padding or a gap)"));
 }
 
 Field Ledger::load(const void* address, DType type, const Site& site) {
@@ -203,6 +209,12 @@ void Ledger::store(const void* address, DType type, Field value, const Site& sit
     return;
   }
   check_inside_a_view(buffer, address, type, site, FaultKind::store_outside_view);
+  if (atomic && buffer.role == Role::output) {
+    fault(FaultKind::load_from_output,
+          fmt::format("{}: atomic_add to {}, an output whose contents before are not known; an output that starts as "
+                      "zeros has the role accumulated",
+                      place_text(site), at(address, type)));
+  }
   Written& cell = written_[index][place.element];
   if (atomic && buffer.role == Role::accumulated) {
     cell.value = cell.value + value;

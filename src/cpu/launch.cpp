@@ -10,8 +10,11 @@
 #include <omp.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
+
+#include "core/float_environment.hpp"
 
 namespace tilewright::cpu {
 namespace {
@@ -28,18 +31,23 @@ bool may_start_team() {
 
 void for_each_program(i64 count, i64 threads, void (*run)(void* context, i64 number), void* context) {
   if (threads <= 1 || count <= 1 || !may_start_team()) {
+    const core::FloatEnvironment environment;
     for (i64 number = 0; number < count; ++number) run(context, number);
     return;
   }
   std::exception_ptr failure;
   std::atomic_flag failed;
-  const int team = static_cast<int>(threads < count ? threads : count);
-#pragma omp parallel for num_threads(team) schedule(dynamic, 1)
-  for (i64 number = 0; number < count; ++number) {
-    try {
-      if (!failed.test()) run(context, number);
-    } catch (...) {
-      if (!failed.test_and_set()) failure = std::current_exception();  // an exception may not leave a parallel region
+  const int team = static_cast<int>(std::min({threads, count, most_threads}));
+#pragma omp parallel num_threads(team)
+  {
+    const core::FloatEnvironment environment;
+#pragma omp for schedule(dynamic, 1)
+    for (i64 number = 0; number < count; ++number) {
+      try {
+        if (!failed.test()) run(context, number);
+      } catch (...) {
+        if (!failed.test_and_set()) failure = std::current_exception();  // an exception may not leave a parallel region
+      }
     }
   }
   if (failure) std::rethrow_exception(failure);

@@ -18,6 +18,7 @@
 #include <tilewright/gemm.hpp>
 #include <tilewright/verify.hpp>
 
+#include "core/float_environment.hpp"
 #include "gemm/contract.hpp"
 #include "verify/bound.hpp"
 #include "verify/sample.hpp"
@@ -233,6 +234,7 @@ VerifyResult verify(const MatrixView& a, const MatrixView& b, const MatrixView& 
   std::atomic<i64> done = 0;
 #pragma omp parallel for schedule(dynamic) num_threads(team)
   for (i64 t = 0; t < count; ++t) {
+    const core::FloatEnvironment environment;
     const int thread = omp_get_thread_num();
     const i64 m = t / block_cols * edge, n = t % block_cols * edge;
     const VerifyResult part = verification.block(m, n, std::min(edge, rows - m), std::min(edge, cols - n), edge,

@@ -3,8 +3,12 @@
 #include <omp.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
 
 #include <atomic>
+#include <cfenv>
 #include <chrono>
 #include <csignal>
 #include <stdexcept>
@@ -80,6 +84,59 @@ TEST(Launch, a_call_inside_of_a_parallel_region_starts_no_team_of_its_own) {
   omp_set_max_active_levels(1);
   EXPECT_EQ(teams, 0);
   EXPECT_EQ(wrong, 0);
+}
+
+/// A matrix whose sums round and whose products are below FP32's normal numbers.
+Matrix small_numbers() {
+  constexpr i64 n = 200;
+  Matrix a(n, n, DType::f32);
+  for (i64 i = 0; i < n * n; ++i) a.elements<float>()[i] = (0.1f + static_cast<float>(i % 97) * 0.01f) * 1e-20f;
+  return a;
+}
+
+/// The bits of its square, on some threads.
+std::vector<u16> product_bits(const Matrix& a, i64 threads) {
+  GemmOptions options;
+  options.threads = threads;
+  options.plan.tile = TileShape{32, 32, 32};
+  const Matrix c = gemm(a, a, options);
+  const u16* const bits = static_cast<const u16*>(static_cast<const void*>(c.elements<float>()));
+  return {bits, bits + 2 * c.rows() * c.cols()};
+}
+
+TEST(Launch, the_callers_floating_point_environment_changes_nothing_now_or_later) {
+  const Matrix a = small_numbers();
+  const std::vector<u16> expected = product_bits(a, 1);
+  for (const int mode : {FE_UPWARD, FE_TOWARDZERO, FE_DOWNWARD}) {
+    std::fesetround(mode);
+    const std::vector<u16> one = product_bits(a, 1), four = product_bits(a, 4);
+    const int after = std::fegetround();
+    std::fesetround(FE_TONEAREST);
+    EXPECT_EQ(after, mode);
+    EXPECT_EQ(one, expected);
+    EXPECT_EQ(four, expected);
+    EXPECT_EQ(product_bits(a, 4), expected);  // threads that the call above may have started
+  }
+#if defined(__SSE2__)
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | 0x8040);  // flush results to zero, take subnormals for zero
+  const std::vector<u16> one = product_bits(a, 1), four = product_bits(a, 4);
+  const unsigned after = _mm_getcsr();
+  _mm_setcsr(before);
+  EXPECT_EQ(after & 0x8040u, 0x8040u);
+  EXPECT_EQ(one, expected);
+  EXPECT_EQ(four, expected);
+#endif
+}
+
+TEST(Launch, more_threads_than_anyone_has_are_refused_or_not_started) {
+  GemmOptions options;
+  options.threads = 100000;
+  const Matrix a(8, 8, DType::f16);
+  EXPECT_THROW(gemm(a, a, options), Error);
+  Counts counts(2000);
+  cpu::for_each_program(2000, INT64_MAX, Counts::run, &counts);
+  EXPECT_TRUE(counts.each_once());
 }
 
 TEST(Launch, TH_4_a_child_forked_after_a_parallel_region_multiplies) {

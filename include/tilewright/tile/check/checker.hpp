@@ -22,7 +22,8 @@ struct Expected {
   /// The value of output(row, col).
   std::function<Field(const Values&, i64 row, i64 col)> value;
   /// Of a sum along K: the part of k_begin <= k < k_end of the accumulator of output(row, col), without any epilogue.
-  /// If given, the accumulator is compared after every K step.
+  /// If given, the accumulator is compared after every K step. Leave it empty for a kernel that sums in another order
+  /// than k = 0, 1, ..., that shares one sum between accumulators, or that starts one at another value than zero.
   std::function<Field(const Values&, i64 row, i64 col, i64 k_begin, i64 k_end)> partial;
   /// Of a sum along K: the K indices that output(row, col) sums, and the two factors of one. If given, a wrong element
   /// is probed.
@@ -37,11 +38,17 @@ Expected product(const MatrixView& a, const MatrixView& b, const MatrixView& c);
 /// split_steps does.
 Expected split_parts(const MatrixView& a, const MatrixView& b, const MatrixView& planes, i64 parts, i64 bk);
 
-/// An accumulator after one K step.
+/// An accumulator after one K step: its first rows and columns, as many as the step's masks admit anything of.
 struct Snapshot {
   int accumulator;
   i64 k_begin, k_end;  // covered so far
-  std::vector<Field> values;
+  int rows, cols;
+  std::vector<Field> values;  // (rows, cols)
+
+  Field at(int row, int col) const {
+    if (row >= rows || col >= cols) return {};
+    return values[static_cast<std::size_t>(row) * static_cast<std::size_t>(cols) + static_cast<std::size_t>(col)];
+  }
 };
 
 /// What the checker says.
@@ -60,7 +67,7 @@ struct Options {
 /// What a launch runs on: the ledger, and, unless it is a probe, the partial sums to compare.
 struct Run {
   Ledger& ledger;
-  const std::vector<Expected>* expected;  // null in a probe
+  const std::vector<Expected>* expected;  // null where no partial sums are to be compared
   i64 partial_sums = 0;
 };
 
@@ -91,7 +98,7 @@ class Checker {
 };
 
 /// Compares the snapshots of an accumulator at a stored tile position with the expected partial sums.
-void check_partials(Run& run, const std::vector<Snapshot>& snapshots, int accumulator, std::size_t position,
+void check_partials(Run& run, const std::vector<Snapshot>& snapshots, int accumulator, int row, int col,
                     const void* address, DType type, const Site& site);
 
 }  // namespace tilewright::exact

@@ -16,15 +16,57 @@ namespace tilewright::exact {
 struct Context {
   Run& run;
   i64 program;
-  i64 k_begin = 0, k_limit = INT64_MAX;  // the K range of the pipeline it is in
+  i64 pipeline = 0;                      // which one it is in, counted from 1; 0 outside of one
+  i64 pipelines = 0;                     // begun so far
+  i64 k_begin = 0, k_limit = INT64_MAX;  // the K range of that pipeline
   int accumulators = 0;
-  i64 steps = 0;  // of the latest accumulator
+  i64 steps = 0;  // of the accumulator used last
   std::vector<Snapshot> snapshots;
 
   Site site(int row, int col) const { return {program, steps, row, col}; }
+
+  /// A constant's exact counterpart. There is none for NaN and for +infinity.
+  Field constant(float value) {
+    const Field exact = Field::of_float(value);
+    if (!(value - value == 0.0f) && !exact.is_minus_infinity()) {
+      run.ledger.fault(FaultKind::refused, "a constant is NaN or +infinity, which have no meaning on field elements");
+    }
+    return exact;
+  }
+};
+
+/// What a tile knows of the sum along K that it holds, or came from.
+struct Sum {
+  int accumulator = -1;    // none
+  i64 begin = 0, end = 0;  // K indices covered
+  i64 pipeline = 0;        // in which it was added to last
+  i64 steps = 0;
 };
 
 namespace detail {
+
+/// How many leading positions of an axis a bound admits anything of.
+template <class B>
+int admitted(const B& bound, int extent) {
+  while (extent > 0 && !tile::detail::admits(bound, extent - 1)) --extent;
+  return extent;
+}
+template <class T>
+int admitted_rows(const T&) {
+  return T::rows;
+}
+template <class P, class M>
+int admitted_rows(const tile::Load<P, M>& load) {
+  return admitted(load.mask.rows, P::rows);
+}
+template <class T>
+int admitted_cols(const T&) {
+  return T::cols;
+}
+template <class P, class M>
+int admitted_cols(const tile::Load<P, M>& load) {
+  return admitted(load.mask.cols, P::cols);
+}
 
 template <class T>
 struct AxisView {  // a missing term: position 0, no stride
@@ -89,7 +131,7 @@ class Tile : public tile::Value {
   static auto read(Context& context, const tile::Load<P, Mask>& load) {
     using E = typename tile::Load<P, Mask>::element;
     Tile<E, P::rows, P::cols> result(context);
-    const Field other = Field::of_float(load.other);
+    const Field other = context.constant(load.other);
     for (Field& value : result.values()) value = other;
     detail::for_each_address(load.pointers, load.mask, context, false, [&](int i, int j, const void* address) {
       result.at(i, j) = context.run.ledger.load(address, dtype_of<E>, context.site(i, j));
@@ -99,11 +141,15 @@ class Tile : public tile::Value {
 
   template <class A, class B>
   void accumulate(const tile::Product<A, B>& product) {
-    if (accumulator_ < 0) {
-      accumulator_ = context_->accumulators++;
-      context_->steps = 0;
-    }
     constexpr int k = tile::Product<A, B>::k;
+    if (sum_.accumulator < 0) {
+      sum_ = {context_->accumulators++, context_->k_begin, context_->k_begin, context_->pipeline, 0};
+    }
+    if (sum_.pipeline != context_->pipeline) {
+      sum_.pipeline = context_->pipeline;
+      if (context_->pipeline > 0) sum_.end = context_->k_begin;
+    }
+    context_->steps = sum_.steps;
     const auto& a = value_of(product.a);
     const auto& b = value_of(product.b);
     std::vector<u128> sums(N);
@@ -118,10 +164,16 @@ class Tile : public tile::Value {
         for (int j = 0; j < N; ++j) at(i, j) = Field::reduce(sums[static_cast<std::size_t>(j)]);
       }
     }
-    context_->steps += 1;
-    const i64 covered = context_->k_begin + context_->steps * k;
-    context_->snapshots.push_back(
-        {accumulator_, context_->k_begin, covered < context_->k_limit ? covered : context_->k_limit, values_});
+    context_->steps = ++sum_.steps;
+    sum_.end += k;
+    if (sum_.end > context_->k_limit) sum_.end = context_->k_limit;
+    if (context_->run.expected == nullptr) return;
+    Snapshot snapshot{
+        sum_.accumulator, sum_.begin, sum_.end, detail::admitted_rows(product.a), detail::admitted_cols(product.b), {}};
+    for (int i = 0; i < snapshot.rows; ++i) {
+      for (int j = 0; j < snapshot.cols; ++j) snapshot.values.push_back(at(i, j));
+    }
+    context_->snapshots.push_back(std::move(snapshot));
   }
 
   template <class P, class Mask>
@@ -147,7 +199,7 @@ class Tile : public tile::Value {
   }
   template <class Op, bool NumberFirst>
   auto zip_number(float number) const {
-    const Field constant = Field::of_float(number);
+    const Field constant = context_->constant(number);
     return each([constant](Field x) { return NumberFirst ? two<Op>(constant, x) : two<Op>(x, constant); });
   }
   template <class Op, class U>
@@ -161,14 +213,14 @@ class Tile : public tile::Value {
             two<Op>(at(M == 1 ? 0 : i, N == 1 ? 0 : j), other.at(U::rows == 1 ? 0 : i, U::cols == 1 ? 0 : j));
       }
     }
-    if (m == M && n == N) result.inherit(accumulator_, transposed_);
+    if (m == M && n == N) result.inherit(sum_, transposed_);
     return result;
   }
   template <class E>
   Tile<E, M, N> cast() const {
     Tile<E, M, N> result(*context_);
     result.values() = values_;
-    result.inherit(accumulator_, transposed_);
+    result.inherit(sum_, transposed_);
     return result;
   }
   template <class Mask, class Y>
@@ -181,7 +233,7 @@ class Tile : public tile::Value {
         } else if constexpr (tile::TileValue<Y>) {
           result.at(i, j) = other.at(Y::rows == 1 ? 0 : i, Y::cols == 1 ? 0 : j);
         } else {
-          result.at(i, j) = Field::of_float(static_cast<float>(other));
+          result.at(i, j) = context_->constant(static_cast<float>(other));
         }
       }
     }
@@ -192,7 +244,7 @@ class Tile : public tile::Value {
     for (int i = 0; i < M; ++i) {
       for (int j = 0; j < N; ++j) result.at(j, i) = at(i, j);
     }
-    result.inherit(accumulator_, !transposed_);
+    result.inherit(sum_, !transposed_);
     return result;
   }
   template <class Op, int Along>
@@ -208,8 +260,8 @@ class Tile : public tile::Value {
   }
 
   std::vector<Field>& values() { return values_; }
-  void inherit(int accumulator, bool transposed) {
-    accumulator_ = accumulator;
+  void inherit(const Sum& sum, bool transposed) {
+    sum_ = sum;
     transposed_ = transposed;
   }
 
@@ -245,7 +297,7 @@ class Tile : public tile::Value {
   Tile<float, M, N> each(F function) const {
     Tile<float, M, N> result(*context_);
     for (std::size_t i = 0; i < values_.size(); ++i) result.values()[i] = function(values_[i]);
-    result.inherit(accumulator_, transposed_);
+    result.inherit(sum_, transposed_);
     return result;
   }
 
@@ -264,17 +316,16 @@ class Tile : public tile::Value {
     detail::for_each_address(pointers, mask, *context_, true, [&](int i, int j, const void* address) {
       const Site site = context_->site(i, j);
       context_->run.ledger.store(address, type, at(i, j), site, atomic);
-      if (accumulator_ >= 0) {
-        const std::size_t position = transposed_ ? static_cast<std::size_t>(j) * M + static_cast<std::size_t>(i)
-                                                 : static_cast<std::size_t>(i) * N + static_cast<std::size_t>(j);
-        check_partials(context_->run, context_->snapshots, accumulator_, position, address, type, site);
+      if (sum_.accumulator >= 0) {
+        check_partials(context_->run, context_->snapshots, sum_.accumulator, transposed_ ? j : i, transposed_ ? i : j,
+                       address, type, site);
       }
     });
   }
 
   Context* context_;
   std::vector<Field> values_;
-  int accumulator_ = -1;     // the sum along K these values came from, if one
+  Sum sum_;                  // the sum along K these values came from, if one
   bool transposed_ = false;  // relative to that sum
 };
 
@@ -287,7 +338,7 @@ class Program : public tile::ProgramIds {
   template <class T, int M, int N>
   Tile<T, M, N> full(float value) {
     Tile<T, M, N> result(context_);
-    const Field constant = Field::of_float(value);
+    const Field constant = context_.constant(value);
     for (Field& element : result.values()) element = constant;
     return result;
   }
@@ -297,10 +348,13 @@ class Program : public tile::ProgramIds {
   }
   template <int BK, class Produce, class Consume>
   void pipeline(tile::Steps<BK> steps, Produce& produce, Consume& consume) {
+    context_.pipeline = ++context_.pipelines;
     context_.k_begin = steps.begin_index;
     context_.k_limit = steps.end_index;
-    context_.steps = 0;
     tile::detail::run_in_turn(steps, produce, consume);
+    context_.pipeline = 0;
+    context_.k_begin = 0;
+    context_.k_limit = INT64_MAX;
   }
 
  private:

@@ -5,8 +5,12 @@
 
 namespace tilewright::cpu {
 
-/// Calls run(context, number) for every number in [0, count), each once, in any order, on at most `threads` threads.
-/// The first exception is thrown again here after the others have finished what they began.
+/// More threads than this are never started.
+inline constexpr i64 most_threads = 1024;
+
+/// Calls run(context, number) for every number in [0, count), each once, in any order, on at most `threads` threads, in
+/// the default floating-point environment. The first exception is thrown again here after the others have finished what
+/// they began.
 void for_each_program(i64 count, i64 threads, void (*run)(void* context, i64 number), void* context);
 
 }  // namespace tilewright::cpu
