@@ -3,7 +3,7 @@
 //   0  success            1  a check or a verification failed            2  wrong use or input, or a result that could
 //   not be written
 //
-// Each command is a file of its own: gemm.cpp, explain.cpp, check.cpp, info.cpp.
+// Each command is a file of its own: gemm.cpp, explain.cpp, check.cpp, bench.cpp, info.cpp.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -19,6 +19,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
+#include "core/shown.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -35,7 +36,7 @@ constexpr const char* examples = R"(Examples:
 'tilewright COMMAND --help' has the options and more examples.)";
 
 int report(const std::string& message) {
-  fmt::print(stderr, "tilewright: {}\n", message);
+  fmt::print(stderr, "tilewright: {}\n", core::printable(message));
   return wrong_use;
 }
 
@@ -68,14 +69,28 @@ std::string explain_extras(const CLI::App& app) {
   if (chosen.empty()) {
     std::vector<std::string> commands = option_names(app);
     for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
-    return fmt::format("there is no command '{}'{}", extras[0], suggestion(extras[0], commands));
+    return fmt::format("there is no command '{}'{}", core::shown(extras[0]), suggestion(extras[0], commands));
   }
   const auto flag =
       std::find_if(extras.begin(), extras.end(), [](const std::string& word) { return word.starts_with("-"); });
   if (flag == extras.end())
-    return fmt::format("'{}' is one argument too many for {}", extras[0], chosen[0]->get_name());
+    return fmt::format("'{}' is one argument too many for {}", core::shown(extras[0]), chosen[0]->get_name());
   const std::string name = flag->substr(0, flag->find('='));
-  return fmt::format("{} has no option {}{}", chosen[0]->get_name(), name, suggestion(name, option_names(*chosen[0])));
+  return fmt::format("{} has no option {}{}", chosen[0]->get_name(), core::shown(name),
+                     suggestion(name, option_names(*chosen[0])));
+}
+
+/// What is wrong where an option has more values than one, or none; CLI11's message begins with its name and a colon.
+std::string explain_count(const CLI::App& app, const std::string& message) {
+  for (const CLI::App* part : app.get_subcommands()) {
+    for (const CLI::Option* option : part->get_options()) {
+      const std::string name = option->get_positional() ? option->get_name() : "--" + option->get_lnames().at(0);
+      const std::size_t times = option->results().size();
+      if (times == 2) return fmt::format("{} is given twice; give it once", name);
+      if (times > 2) return fmt::format("{} is given {} times; give it once", name, times);
+    }
+  }
+  return message.substr(0, message.find(':')).append(" needs a value");
 }
 
 int run(int argc, char** argv) {
@@ -89,8 +104,11 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "tilewright " TILEWRIGHT_VERSION, "print the version");
   app.footer(examples);
   app.require_subcommand(0, 1);
-  const std::pair<const char*, Action> commands[] = {
-      {"gemm", add_gemm(app)}, {"explain", add_explain(app)}, {"check", add_check(app)}, {"info", add_info(app)}};
+  const std::pair<const char*, Action> commands[] = {{"gemm", add_gemm(app)},
+                                                     {"explain", add_explain(app)},
+                                                     {"check", add_check(app)},
+                                                     {"bench", add_bench(app)},
+                                                     {"info", add_info(app)}};
 
   try {
     app.parse(argc, argv);
@@ -110,6 +128,8 @@ int run(int argc, char** argv) {
     return 0;
   } catch (const CLI::ExtrasError&) {
     return report_use(app, explain_extras(app));
+  } catch (const CLI::ArgumentMismatch& error) {
+    return report_use(app, explain_count(app, error.what()));
   } catch (const CLI::ParseError& error) {
     return report_use(app, error.what());
   } catch (const UsageError& error) {

@@ -16,7 +16,8 @@ EXECUTORS = ["include/tilewright/tile/cpu", "include/tilewright/tile/check", "in
 CORE = PUBLIC + ["src/core"]
 GEMM = CORE + ["include/tilewright/tile/cpu", "src/io", "src/plan", "src/cpu", "src/gemm", "programs"]
 CHECK = EXECUTORS + ["include/tilewright/check.hpp", "include/tilewright/describe.hpp"]
-COMMAND = GEMM + CHECK + ["src/check", "src/verify", "examples/kernels"]
+BENCH = GEMM + ["src/measure", "src/verify"]
+COMMAND = GEMM + CHECK + ["src/check", "src/verify", "src/measure", "bench", "examples/kernels"]
 
 # folder, or one file: what its files may include besides each other. The longest entry that matches a file counts.
 LAYERS = {
@@ -37,6 +38,8 @@ LAYERS = {
     "src/gemm": GEMM,
     "src/check": GEMM + CHECK + ["examples/kernels"],
     "src/verify": GEMM,
+    "src/measure": TILE,  # timing alone: knows no matrix
+    "bench": BENCH,
     "cli": COMMAND,
     "tests/oracle": PUBLIC,
     "tests/shapes": PUBLIC + ["tests/oracle"],

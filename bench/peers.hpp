@@ -1,0 +1,16 @@
+// The peers, one file each. Each opens its library, and throws std::runtime_error with the reason where it cannot.
+//
+// Declarations of foreign functions are the few that are called.
+#pragma once
+
+#include <memory>
+
+#include "bench/peer.hpp"
+
+namespace tilewright::bench {
+
+std::unique_ptr<Peer> open_openblas();
+std::unique_ptr<Peer> open_blis();
+std::unique_ptr<Peer> open_onednn();
+
+}  // namespace tilewright::bench

@@ -1,0 +1,43 @@
+// What a run leaves: a record as JSON, and a table that a person reads.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/environment.hpp"
+#include "bench/harness.hpp"
+#include "bench/peer.hpp"
+
+namespace tilewright::bench {
+
+/// Everything that a record says beside the outcomes.
+struct Run {
+  std::string suite;        // the file
+  std::string date;         // UTC, ISO 8601
+  std::string plan;         // that was asked for; empty: the planner's
+  double seconds = 0;       // of rounds for each case
+  Variables found;          // environment variables that were unset
+  std::string own_version;  // of this library
+  std::vector<OpenedPeer> peers;
+};
+
+/// The time now, as Run::date.
+std::string date_now();
+
+/// The record. Its keys are never renamed or dropped; docs/bench-method.md lists them.
+std::string record_json(const Run& run, std::span<const Outcome> outcomes);
+
+/// The table, of at most 120 columns, with the means and the cases behind a peer at its end.
+std::string report_text(const Run& run, std::span<const Outcome> outcomes);
+
+/// The cases of a suite, a line each.
+std::string suite_text(std::span<const Case> cases);
+
+/// Writes the file whole or not at all. Throws Error file_open.
+void write_record(const std::filesystem::path& path, const std::string& text);
+/// Refuses a file that could not be written, before time is spent. Throws Error file_open.
+void check_record_path(const std::filesystem::path& path);
+
+}  // namespace tilewright::bench

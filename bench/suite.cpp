@@ -1,0 +1,271 @@
+// Reading suites, and the memory of a case; see suite.hpp.
+#include "bench/suite.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <limits>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <tilewright/error.hpp>
+
+namespace tilewright::bench {
+namespace {
+
+constexpr i64 most = std::numeric_limits<int>::max();  // peers take 32-bit extents and leading dimensions
+
+/// Where a message points: "cpu.csv, line 7".
+struct Place {
+  std::string_view source;
+  std::size_t line;
+};
+
+[[noreturn]] void refuse(const Place& place, std::string_view message) {
+  throw Error(ErrorCode::problem, fmt::format("{}, line {}: {}", place.source, place.line, message));
+}
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view spaces = " \t\r";
+  const std::size_t first = text.find_first_not_of(spaces);
+  return first == std::string_view::npos ? std::string_view{}
+                                         : text.substr(first, text.find_last_not_of(spaces) - first + 1);
+}
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(at);
+    parts.push_back(trimmed(text.substr(0, end)));
+    if (end == std::string_view::npos) return parts;
+    text = text.substr(end + 1);
+  }
+}
+
+enum class Column : unsigned char { name, group, m, n, k, layout, types, lda, ldb, ldc, offset, step };
+constexpr std::array<std::string_view, 12> column_names = {"name",  "group", "m",   "n",   "k",      "layout",
+                                                           "types", "lda",   "ldb", "ldc", "offset", "step"};
+constexpr auto last_required = Column::types;
+
+std::vector<Column> parse_header(std::string_view line, const Place& place) {
+  std::vector<Column> columns;
+  for (const std::string_view cell : split(line, ',')) {
+    const auto found = std::find(column_names.begin(), column_names.end(), cell);
+    if (found == column_names.end()) {
+      refuse(place, fmt::format("'{}' is no column; the header names name,group,m,n,k,layout,types and may name "
+                                "lda,ldb,ldc,offset,step",
+                                cell));
+    }
+    const auto column = static_cast<Column>(found - column_names.begin());
+    if (std::find(columns.begin(), columns.end(), column) != columns.end())
+      refuse(place, fmt::format("the column '{}' is named twice", cell));
+    columns.push_back(column);
+  }
+  for (std::size_t i = 0; i <= static_cast<std::size_t>(last_required); ++i) {
+    if (std::find(columns.begin(), columns.end(), static_cast<Column>(i)) == columns.end())
+      refuse(place, fmt::format("the header lacks the column {}", column_names[i]));
+  }
+  return columns;
+}
+
+i64 parse_number(std::string_view cell, std::string_view what, i64 least, const Place& place) {
+  i64 value = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
+  if (error != std::errc{} || end != cell.data() + cell.size() || value < least || value > most)
+    refuse(place, fmt::format("{} is '{}'; give a whole number from {} to {}", what, cell, least, most));
+  return value;
+}
+
+/// Elements from one stored row to the next: as given, or dense.
+i64 leading(i64 given, i64 stored_columns, i64 step, std::string_view what, const Place& place) {
+  const i64 least = (stored_columns - 1) * step + 1;
+  const i64 packed = stored_columns * step;
+  if (std::max(least, packed) > most)
+    refuse(place, fmt::format("a stored row of {} elements at step {} is longer than {}", stored_columns, step, most));
+  if (given == 0) return packed;
+  if (given < least)
+    refuse(place, fmt::format("{} is {}, but a stored row reaches over {} elements", what, given, least));
+  return given;
+}
+
+/// The line's case, once for each of its types.
+std::vector<Case> parse_line(std::string_view line, const std::vector<Column>& columns, const Place& place) {
+  const std::vector<std::string_view> cells = split(line, ',');
+  if (cells.size() != columns.size())
+    refuse(place, fmt::format("{} cells, but the header names {} columns", cells.size(), columns.size()));
+  Case one;
+  std::vector<DType> types;
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string_view cell = cells[i], what = column_names[static_cast<std::size_t>(columns[i])];
+    const auto number_or = [&](i64 missing, i64 least) {
+      return cell.empty() ? missing : parse_number(cell, what, least, place);
+    };
+    switch (columns[i]) {
+      case Column::name:
+      case Column::group:
+        if (cell.empty()) refuse(place, fmt::format("the {} is empty", what));
+        (columns[i] == Column::name ? one.name : one.group) = cell;
+        break;
+      case Column::m:
+        one.m = parse_number(cell, what, 1, place);
+        break;
+      case Column::n:
+        one.n = parse_number(cell, what, 1, place);
+        break;
+      case Column::k:
+        one.k = parse_number(cell, what, 1, place);
+        break;
+      case Column::layout:
+        if (cell != "nn" && cell != "nt" && cell != "tn" && cell != "tt")
+          refuse(place, fmt::format("the layout is '{}'; it must be nn, nt, tn or tt", cell));
+        one.a_transposed = cell[0] == 't';
+        one.b_transposed = cell[1] == 't';
+        break;
+      case Column::types:
+        for (const std::string_view word : split(cell, ' ')) {
+          const auto type = parse_dtype(word);
+          if (!type || *type == DType::f64)
+            refuse(place,
+                   fmt::format("the types are '{}'; give f16, bf16 or f32, several with one space between", cell));
+          types.push_back(*type);
+        }
+        break;
+      case Column::lda:
+        one.lda = number_or(0, 0);
+        break;
+      case Column::ldb:
+        one.ldb = number_or(0, 0);
+        break;
+      case Column::ldc:
+        one.ldc = number_or(0, 0);
+        break;
+      case Column::offset:
+        one.offset = number_or(0, 0);
+        break;
+      case Column::step:
+        one.step = number_or(1, 1);
+        break;
+    }
+  }
+  one.lda = leading(one.lda, one.a_transposed ? one.m : one.k, one.step, "lda", place);
+  one.ldb = leading(one.ldb, one.b_transposed ? one.k : one.n, one.step, "ldb", place);
+  one.ldc = leading(one.ldc, one.n, 1, "ldc", place);
+  std::vector<Case> cases;
+  for (const DType type : types) {
+    cases.push_back(one);
+    cases.back().type = type;
+  }
+  return cases;
+}
+
+/// A well-mixed 64-bit hash (the finaliser of SplitMix64).
+constexpr unsigned long long mix(unsigned long long x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+template <class E>
+void fill_uniform(Matrix& memory, unsigned long long seed) {
+  E* const elements = memory.elements<E>();
+  for (i64 i = 0; i < memory.cols(); ++i) {
+    const unsigned long long bits = mix(seed + static_cast<unsigned long long>(i)) >> 40;  // 24 of them
+    elements[i] = from_float<E>(static_cast<float>(bits) * 0x1p-23f - 1);
+  }
+}
+
+void fill_uniform(Matrix& memory, unsigned long long seed) {
+  switch (memory.type()) {
+    case DType::f16:
+      return fill_uniform<f16>(memory, seed);
+    case DType::bf16:
+      return fill_uniform<bf16>(memory, seed);
+    default:
+      return fill_uniform<float>(memory, seed);
+  }
+}
+
+Matrix memory_of(i64 offset, i64 stored_rows, i64 leading_dimension, DType type) {
+  return Matrix(1, offset + stored_rows * leading_dimension, type);
+}
+
+constexpr unsigned char poison = 0xff;  // in every byte: a NaN of all types, and not the one that arithmetic makes
+
+}  // namespace
+
+double Case::bytes() const {
+  const auto product = [](i64 x, i64 y) { return static_cast<double>(x) * static_cast<double>(y); };
+  return (product(m, k) + product(k, n) + product(m, n)) * static_cast<double>(size_of(type));
+}
+
+std::vector<Case> parse_suite(std::string_view csv, std::string_view source) {
+  std::vector<Column> columns;
+  std::vector<Case> cases;
+  std::set<std::pair<std::string, DType>> seen;
+  std::size_t number = 0;
+  while (!csv.empty()) {
+    const std::size_t end = csv.find('\n');
+    const std::string_view line = trimmed(csv.substr(0, end));
+    csv = end == std::string_view::npos ? std::string_view{} : csv.substr(end + 1);
+    ++number;
+    if (line.empty() || line.starts_with('#')) continue;
+    const Place place{source, number};
+    if (columns.empty()) {
+      columns = parse_header(line, place);
+      continue;
+    }
+    for (Case& one : parse_line(line, columns, place)) {
+      if (!seen.emplace(one.name, one.type).second)
+        refuse(place, fmt::format("there is a case {} of type {} already", one.name, name_of(one.type)));
+      cases.push_back(std::move(one));
+    }
+  }
+  if (cases.empty()) throw Error(ErrorCode::problem, fmt::format("{} holds no cases", source));
+  return cases;
+}
+
+Operands::Operands(const Case& which)
+    : case_(which),
+      a_(memory_of(which.offset, which.a_transposed ? which.k : which.m, which.lda, which.type)),
+      b_(memory_of(which.offset, which.b_transposed ? which.n : which.k, which.ldb, which.type)),
+      c_(memory_of(which.offset, which.m, which.ldc, which.type)) {
+  fill_uniform(a_, mix(1));
+  fill_uniform(b_, mix(2));
+  poison_output();
+}
+
+Job Operands::job(i64 threads) const {
+  const auto at = [this](const Matrix& memory) {
+    return static_cast<std::byte*>(const_cast<void*>(memory.view().data)) + case_.offset * size_of(case_.type);
+  };
+  const auto stored = [this](std::byte* data, bool transposed, i64 rows, i64 cols, i64 ld) {
+    return transposed ? MatrixView{data, case_.type, rows, cols, case_.step, ld}
+                      : MatrixView{data, case_.type, rows, cols, ld, case_.step};
+  };
+  return {stored(at(a_), case_.a_transposed, case_.m, case_.k, case_.lda),
+          stored(at(b_), case_.b_transposed, case_.k, case_.n, case_.ldb),
+          {at(c_), case_.type, case_.m, case_.n, case_.ldc, 1},
+          threads};
+}
+
+void Operands::poison_output() {
+  std::memset(c_.view().data, poison, static_cast<std::size_t>(c_.cols() * size_of(c_.type())));
+}
+
+i64 Operands::untouched() const {
+  const auto* const bytes = static_cast<const unsigned char*>(job(1).c.data);
+  const i64 size = size_of(case_.type);
+  i64 count = 0;
+  for (i64 i = 0; i < case_.m; ++i) {
+    for (i64 j = 0; j < case_.n; ++j) {
+      const unsigned char* const element = bytes + (i * case_.ldc + j) * size;
+      count += std::all_of(element, element + size, [](unsigned char byte) { return byte == poison; }) ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+}  // namespace tilewright::bench

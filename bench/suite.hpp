@@ -1,0 +1,62 @@
+// Suites: the cases that are measured, as a CSV file.
+//
+//   name,group,m,n,k,layout,types,lda,ldb,ldc,offset,step
+//
+// The header names the columns, in any order; name, group, m, n, k, layout and types must be there. layout is a letter
+// for A and one for B: n stored row by row as named, t stored transposed. types is f16, bf16 or f32 of inputs and
+// output, or several with spaces between them: a case each. lda, ldb and ldc are leading dimensions in elements (0 or
+// empty: packed), offset shifts the base address of all three matrices by so many elements, step is the distance of
+// neighbours within a stored row of A and B (1 or empty: dense). Lines that start with # are remarks.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tilewright/matrix.hpp>
+
+namespace tilewright::bench {
+
+struct Case {
+  std::string name, group;
+  i64 m = 0, n = 0, k = 0;
+  bool a_transposed = false, b_transposed = false;  // as stored
+  DType type = DType::f16;                          // of inputs and output
+  i64 lda = 0, ldb = 0, ldc = 0;                    // elements; never 0 after parsing
+  i64 offset = 0, step = 1;                         // elements
+
+  std::string layout() const { return {a_transposed ? 't' : 'n', b_transposed ? 't' : 'n'}; }
+  double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
+  /// Of the elements of A, B and C, each counted once.
+  double bytes() const;
+};
+
+/// The cases of a file's text. Throws Error problem with source and line for what is malformed, and for two cases of
+/// one name and type.
+std::vector<Case> parse_suite(std::string_view csv, std::string_view source);
+
+/// What is multiplied: views, and how many threads may do it.
+struct Job {
+  MatrixView a, b;      // (m, k), (k, n)
+  MutableMatrixView c;  // (m, n)
+  i64 threads = 1;
+};
+
+/// The memory of a case, with A and B uniform in [-1, 1]; the gaps between their elements as well.
+class Operands {
+ public:
+  /// Throws Error too_large where memory does not suffice.
+  explicit Operands(const Case& which);
+
+  Job job(i64 threads) const;
+  /// Makes every element of C a NaN that no product of the operands is.
+  void poison_output();
+  /// Elements of C that are still poisoned.
+  i64 untouched() const;
+
+ private:
+  Case case_;
+  Matrix a_, b_, c_;  // (1, elements): the memory behind the views
+};
+
+}  // namespace tilewright::bench

@@ -1,0 +1,104 @@
+// See rounds.hpp. Read measure_rounds() first.
+#include "measure/rounds.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+namespace tilewright::measure {
+namespace {
+
+constexpr i64 most_calls = i64{1} << 24;  // of a batch, for a contender that seems to take no time at all
+
+double process_cpu_us() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) * 1e6 + static_cast<double>(used.tv_nsec) * 1e-3;
+}
+
+/// How a contender's turns go.
+struct Turn {
+  i64 calls = 1;       // of a batch
+  double call_us = 0;  // one call, roughly
+};
+
+/// Doubles the batch until it is long enough; the first call, which may set things up, decides nothing.
+Turn calibrate(const Contender& contender, const RoundsOptions& options) {
+  if (contender.before) contender.before();
+  double us = contender.timed(1);
+  if (us < options.warm_below_us) us = contender.timed(1);
+  i64 calls = 1;
+  while (us < options.sample_us && calls < most_calls) {
+    calls *= 2;
+    us = contender.timed(calls);
+  }
+  const double call_us = us / static_cast<double>(calls);
+  const double enough = call_us > 0 ? std::ceil(options.sample_us / call_us) : static_cast<double>(most_calls);
+  return {std::clamp<i64>(static_cast<i64>(std::min(enough, 1e9)), 1, calls), call_us};
+}
+
+double sample_us(const Contender& contender, const Turn& turn, const RoundsOptions& options) {
+  if (options.settle) options.settle();
+  if (contender.before) contender.before();
+  if (turn.call_us < options.warm_below_us) contender.timed(std::max<i64>(1, turn.calls / 4));
+  return contender.timed(turn.calls) / static_cast<double>(turn.calls);
+}
+
+}  // namespace
+
+std::function<double(i64)> host_timed(std::function<void()> call) {
+  return [call = std::move(call)](i64 calls) {
+    const auto start = std::chrono::steady_clock::now();
+    for (i64 i = 0; i < calls; ++i) call();
+    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
+  };
+}
+
+std::vector<Series> measure_rounds(std::span<const Contender> contenders, const RoundsOptions& options) {
+  std::vector<Turn> turns;
+  std::vector<Series> series(contenders.size());
+  for (std::size_t i = 0; i < contenders.size(); ++i) {
+    if (options.settle) options.settle();
+    turns.push_back(calibrate(contenders[i], options));
+    series[i].calls = turns[i].calls;
+  }
+  const auto start = std::chrono::steady_clock::now();
+  for (i64 round = 0; round < options.most_rounds; ++round) {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (round >= options.least_rounds && seconds >= options.seconds) break;
+    for (std::size_t turn = 0; turn < contenders.size(); ++turn) {
+      const std::size_t i = (turn + static_cast<std::size_t>(round)) % contenders.size();
+      series[i].us.push_back(sample_us(contenders[i], turns[i], options));
+    }
+    if (options.progress) {
+      const double by_time = seconds / std::max(options.seconds, 1e-9);
+      const double by_count = static_cast<double>(round + 1) / static_cast<double>(options.least_rounds);
+      options.progress(std::min({1.0, by_time, by_count}));
+    }
+  }
+  return series;
+}
+
+double quick_us(const Contender& contender, const RoundsOptions& options) {
+  if (options.settle) options.settle();
+  const Turn turn = calibrate(contender, options);
+  double least = turn.call_us;
+  if (turn.call_us * static_cast<double>(turn.calls) > 1e5) return least;
+  for (int sample = 0; sample < 3; ++sample)
+    least = std::min(least, contender.timed(turn.calls) / static_cast<double>(turn.calls));
+  return least;
+}
+
+void wait_until_idle(double most_us) {
+  constexpr double nap_us = 200, idle_share = 0.05;
+  for (double waited = 0; waited < most_us; waited += nap_us) {
+    const double used = process_cpu_us();
+    std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(nap_us));
+    if (process_cpu_us() - used < idle_share * nap_us) return;
+  }
+}
+
+}  // namespace tilewright::measure

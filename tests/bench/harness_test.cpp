@@ -1,0 +1,129 @@
+// The harness with peers and times of the tests' own: what is verified, what is chosen, what is counted.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/bench/fake_peer.hpp"
+
+namespace tilewright::bench {
+namespace {
+
+std::vector<Case> cases(const std::string& lines) {
+  return parse_suite("name,group,m,n,k,layout,types\n" + lines, "x.csv");
+}
+
+TEST(Harness, ChoosesEachPeersBestWayAndComparesWithTheBestPeer) {
+  FakePeer ours("tilewright"), slow("slow"), quick("quick");
+  ours.add("a plan", 50);
+  slow.add("the only way", 300);
+  quick.add("detour", 150).add("short cut", 100).add("long way", 400);
+  Peer* const peers[] = {&slow, &quick};
+  HarnessOptions options = invented_options();
+  options.threads = {1, 2};
+  const std::vector<Outcome> outcomes = run_suite(cases("x,g,20,30,40,nn,f16\n"), ours, peers, options);
+  ASSERT_EQ(outcomes.size(), 2u);
+  for (const Outcome& outcome : outcomes) {
+    ASSERT_EQ(outcome.entries.size(), 3u);
+    EXPECT_EQ(outcome.entries[0].way, "a plan");
+    EXPECT_DOUBLE_EQ(outcome.entries[0].us.median, 50);
+    EXPECT_GE(outcome.entries[0].us.count, 6);
+    EXPECT_LE(outcome.entries[0].worst_error, 1);
+    EXPECT_TRUE(outcome.entries[1].trials.empty());
+    EXPECT_EQ(outcome.entries[2].way, "short cut");
+    ASSERT_EQ(outcome.entries[2].trials.size(), 3u);
+    EXPECT_DOUBLE_EQ(outcome.entries[2].trials[2].us, 400);
+    EXPECT_EQ(outcome.best_peer()->name, "quick");
+    EXPECT_DOUBLE_EQ(outcome.ratio().value(), 2);
+    EXPECT_DOUBLE_EQ(outcome.gflops(outcome.entries[0]), 2.0 * 20 * 30 * 40 / 50 * 1e-3);
+    EXPECT_GT(outcome.peak_gflops, 0);
+  }
+  EXPECT_EQ(outcomes[0].threads, 1);
+  EXPECT_EQ(outcomes[1].threads, 2);
+  EXPECT_GE(quick.prepared, 2 * 6);
+}
+
+TEST(Harness, AWrongProductIsFoundAndNeverTimed) {
+  FakePeer ours("tilewright"), wrong("wrong"), half("half");
+  ours.add("a plan", 50);
+  const auto one_element_off = [](const Job& job) {
+    gemm_into(job.a, job.b, job.c);
+    static_cast<f16*>(job.c.data)[3 * 30 + 5] = to_f16(1000);
+  };
+  const auto one_element_missing = [](const Job& job) {
+    const f16 before = static_cast<f16*>(job.c.data)[7];
+    gemm_into(job.a, job.b, job.c);
+    static_cast<f16*>(job.c.data)[7] = before;
+  };
+  wrong.add("cheating", 1, one_element_off);
+  half.add("forgetful", 1, one_element_missing).add("honest", 100);
+  Peer* const peers[] = {&wrong, &half};
+  const std::vector<Outcome> outcomes = run_suite(cases("x,g,20,30,40,nn,f16\n"), ours, peers, invented_options());
+  const Outcome& outcome = outcomes.at(0);
+  EXPECT_NE(outcome.entries[1].failed.find("cheating: wrong: C[3,5]"), std::string::npos) << outcome.entries[1].failed;
+  EXPECT_EQ(outcome.entries[1].us.count, 0);
+  EXPECT_EQ(outcome.entries[2].way, "honest");
+  EXPECT_EQ(outcome.entries[2].failed, "");
+  EXPECT_NE(outcome.entries[2].trials[0].failed.find("1 elements of C were not written"), std::string::npos)
+      << outcome.entries[2].trials[0].failed;
+  EXPECT_DOUBLE_EQ(outcome.ratio().value(), 2);
+}
+
+TEST(Harness, AProductThatWasLeftByAnotherDoesNotCount) {
+  FakePeer ours("tilewright"), idle("idle");
+  ours.add("a plan", 50);
+  idle.add("nothing", 1, [](const Job&) {});
+  Peer* const peers[] = {&idle};
+  const Outcome outcome = run_suite(cases("x,g,20,30,40,nn,f16\n"), ours, peers, invented_options()).at(0);
+  EXPECT_NE(outcome.entries[1].failed.find("600 elements of C were not written"), std::string::npos);
+  EXPECT_FALSE(outcome.ratio().has_value());
+}
+
+TEST(Harness, WithoutPeersThereIsNoRatio) {
+  const std::unique_ptr<Peer> ours = this_library(parse_plan("64x32x32"));
+  const Outcome outcome = run_suite(cases("x,g,20,30,40,tt,bf16\n"), *ours, {}, invented_options()).at(0);
+  EXPECT_EQ(outcome.entries.at(0).failed, "");
+  EXPECT_TRUE(outcome.entries[0].way.starts_with("64x32x32 ")) << outcome.entries[0].way;
+  EXPECT_FALSE(outcome.ratio().has_value());
+  EXPECT_TRUE(group_means(std::vector{outcome}).empty());
+}
+
+TEST(Harness, MeansAreGeometricOfGroupTypeAndThreads) {
+  const auto outcome = [](const std::string& group, DType type, i64 threads, double ratio) {
+    Outcome one;
+    one.which.group = group;
+    one.which.type = type;
+    one.threads = threads;
+    one.entries.resize(2);
+    one.entries[0].us.median = 10;
+    one.entries[1].us.median = 10 * ratio;
+    return one;
+  };
+  const std::vector<Outcome> outcomes = {outcome("g", DType::f16, 1, 2), outcome("g", DType::f16, 1, 8),
+                                         outcome("g", DType::bf16, 1, 3), outcome("h", DType::f16, 1, 0.5)};
+  const std::vector<GroupMean> means = group_means(outcomes);
+  ASSERT_EQ(means.size(), 5u);
+  EXPECT_EQ(means[0].group, "g");
+  EXPECT_DOUBLE_EQ(means[0].ratio, 4);
+  EXPECT_EQ(means[0].cases, 2);
+  EXPECT_DOUBLE_EQ(means[1].ratio, 3);
+  EXPECT_DOUBLE_EQ(means[2].ratio, 0.5);
+  EXPECT_EQ(means[3].group, "all");
+  EXPECT_DOUBLE_EQ(means[3].ratio, 2);
+  EXPECT_EQ(means[3].cases, 3);
+}
+
+TEST(Harness, ProgressRunsFromNothingToAll) {
+  FakePeer ours("tilewright");
+  ours.add("a plan", 50);
+  HarnessOptions options = invented_options();
+  std::vector<double> fractions;
+  options.progress = [&](double fraction) { fractions.push_back(fraction); };
+  run_suite(cases("x,g,2,3,4,nn,f16 bf16\n"), ours, {}, options);
+  ASSERT_FALSE(fractions.empty());
+  EXPECT_TRUE(std::is_sorted(fractions.begin(), fractions.end()));
+  EXPECT_DOUBLE_EQ(fractions.back(), 1);
+}
+
+}  // namespace
+}  // namespace tilewright::bench

@@ -1,0 +1,101 @@
+// `tilewright bench` from the outside. Nothing here depends on a time, nor on a peer being installed.
+#include <gtest/gtest.h>
+
+#include "tests/cli/command.hpp"
+
+namespace tilewright::test {
+namespace {
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+void write_suite(const Folder& folder) {
+  folder.shell(
+      "printf '# tiny\\nname,group,m,n,k,layout,types,lda\\nfirst,g,8,9,10,nn,f16 bf16,11\\nsecond,h,1,5,7,nt,f32,\\n' "
+      "> "
+      "tiny.csv");
+}
+
+TEST(CommandBench, MeasuresAndKeepsARecord) {
+  Folder folder;
+  write_suite(folder);
+  const Ran ran = folder.tilewright({"bench", "--target", "cpu", "--suite", "tiny.csv", "--seconds", "0", "--threads",
+                                     "1,2", "--json", "record.json"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(ran.err, "");
+  for (const char* part : {"first", "8x9x10", "second", "tilewright"})
+    EXPECT_TRUE(contains(ran.out, part)) << part << " is not in\n" << ran.out;
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"record.json", "tiny.csv"}));
+  folder.python(R"(
+record = json.load(open('record.json'))
+assert record['device'] and record['commit'] and record['method'] == 'docs/bench-method.md'
+assert [(c['name'], c['types'], c['threads']) for c in record['cases']] == [
+    ('first', 'f16', 1), ('first', 'f16', 2), ('first', 'bf16', 1), ('first', 'bf16', 2),
+    ('second', 'f32', 1), ('second', 'f32', 2)]
+for case in record['cases']:
+    ours = case['contenders']['tilewright']
+    assert ours['us'] > 0 and ours['gflops'] > 0 and ours['spread'] >= 0 and ours['rounds'] >= 6, ours
+    assert ours['us_low'] <= ours['us'] <= ours['us_high'] and ours['confidence'] >= 0.95, ours
+    assert ' mma=' in ours['plan'], ours
+    assert {'name', 'group', 'm', 'n', 'k', 'layout', 'types', 'threads', 'contenders'} <= case.keys()
+)");
+}
+
+TEST(CommandBench, CasesThreadsAndPlanCanBeChosen) {
+  Folder folder;
+  write_suite(folder);
+  const Ran list = folder.tilewright({"bench", "--suite", "tiny.csv", "--list", "--case", "second"});
+  EXPECT_EQ(list.status, 0) << list.err;
+  EXPECT_TRUE(contains(list.out, "1x5x7") && !contains(list.out, "8x9x10")) << list.out;
+  const Ran ran = folder.tilewright({"bench", "--suite", "tiny.csv", "--seconds", "0", "--case", "second", "--threads",
+                                     "1", "--plan", "64x32x32 mma=portable", "--json", "record.json"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  folder.python(R"(
+record = json.load(open('record.json'))
+assert len(record['cases']) == 1 and record['plan_asked'] == '64x32x32 mma=portable'
+plan = record['cases'][0]['contenders']['tilewright']['plan']
+assert plan.startswith('64x32x32 ') and plan.endswith('mma=portable'), plan
+)");
+}
+
+TEST(CommandBench, VariablesThatChangePeersAreReportedAndUnset) {
+  Folder folder;
+  write_suite(folder);
+  const Ran ran = folder.shell(
+      "OPENBLAS_CORETYPE=Prescott OMP_NUM_THREADS=1 $T bench --suite tiny.csv --case second --threads 1 --seconds 0 "
+      "--json 'a b.json'");
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_TRUE(contains(ran.out, "OPENBLAS_CORETYPE=Prescott was set")) << ran.out;
+  folder.python(R"(
+found = json.load(open('a b.json'))['environment']['found_and_unset']
+assert found == {'OMP_NUM_THREADS': '1', 'OPENBLAS_CORETYPE': 'Prescott'}, found
+)");
+}
+
+TEST(CommandBench, RefusesWrongUse) {
+  Folder folder;
+  write_suite(folder);
+  folder.shell("printf 'name,group,m,n,k,layout,types\\nx,g,1,2,q,nn,f16\\n' > bad.csv");
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& part) {
+    arguments.insert(arguments.begin(), "bench");
+    const Ran ran = folder.tilewright(arguments);
+    EXPECT_EQ(ran.status, 2) << part;
+    EXPECT_EQ(ran.out, "") << part;
+    EXPECT_TRUE(contains(ran.err, part)) << part << " is not in " << ran.err;
+  };
+  refused({}, "--suite");
+  refused({"--suite", "none.csv"}, "none.csv");
+  refused({"--suite", "bad.csv"}, "bad.csv, line 2: k is 'q'");
+  refused({"--suite", "tiny.csv", "--target", "gpu"}, "--target is 'gpu'");
+  refused({"--suite", "tiny.csv", "--against", "openblas,mkl"}, "'mkl': the peers are openblas, onednn, blis");
+  refused({"--suite", "tiny.csv", "--against", "blis,blis"}, "blis twice");
+  refused({"--suite", "tiny.csv", "--threads", "1,0"}, "--threads is 0");
+  refused({"--suite", "tiny.csv", "--threads", "2,2"}, "2 twice");
+  refused({"--suite", "tiny.csv", "--threads", "1,"}, "--threads has an empty part");
+  refused({"--suite", "tiny.csv", "--case", "frist"}, "did you mean first?");
+  refused({"--suite", "tiny.csv", "--seconds", "-1"}, "--seconds is '-1'");
+  refused({"--suite", "tiny.csv", "--plan", "64x32"}, "64x32");
+  refused({"--suite", "tiny.csv", "--json", "none/record.json"}, "none");
+}
+
+}  // namespace
+}  // namespace tilewright::test
