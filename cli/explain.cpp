@@ -1,5 +1,6 @@
 // `tilewright explain`: what a multiplication would do, from extents and leading dimensions alone.
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -14,6 +15,7 @@
 #include "cli/commands.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
+#include "core/shown.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -53,19 +55,34 @@ i64 leading(std::string_view option, const std::optional<i64>& given, i64 row_le
   return *given;
 }
 
+/// A named pipe would wait for its writer, a device might never end, and a folder reads as nothing.
 std::string read_text(const std::string& path) {
+  const auto refuse = [&](std::string_view reason) {
+    throw Error(ErrorCode::file_open, fmt::format("cannot read {}: {}", core::shown_file(path), reason));
+  };
+  std::error_code unknown;
+  const std::filesystem::file_status status = std::filesystem::status(path, unknown);
+  using std::filesystem::file_type;
+  if (unknown) refuse(unknown.message());
+  if (status.type() == file_type::not_found) refuse(std::generic_category().message(ENOENT));
+  if (status.type() != file_type::regular)
+    refuse(fmt::format("it is {} and not a regular file: give the name of a file",
+                       status.type() == file_type::directory ? "a folder"
+                       : status.type() == file_type::fifo    ? "a named pipe"
+                       : status.type() == file_type::socket  ? "a socket"
+                                                             : "a device"));
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file)
-    throw Error(ErrorCode::file_open, fmt::format("cannot read {}: {}", path, std::generic_category().message(errno)));
+  if (file && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
+  if (file.bad() || !file.is_open()) refuse(std::generic_category().message(errno));
   return text.str();
 }
 
 void explain_shapes(const ExplainArguments& arguments, DType type, i64 threads) {
   if (arguments.m || arguments.n || arguments.k || arguments.element || arguments.program)
     throw UsageError("--shapes weighs a list of shapes, so it goes without --m, --n, --k, --program and --element");
-  const std::vector<WeightedShape> shapes = parse_shapes(read_text(*arguments.shapes), *arguments.shapes);
+  const std::vector<WeightedShape> shapes =
+      parse_shapes(read_text(*arguments.shapes), core::shown_file(*arguments.shapes));
   print(arguments.json ? explain_shapes_json(shapes, type, this_cpu(), threads) + '\n'
                        : explain_shapes_text(shapes, type, this_cpu(), threads));
 }

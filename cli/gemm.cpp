@@ -22,6 +22,9 @@
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
+#include "core/shown.hpp"
+#include "io/npy_target.hpp"
+#include "verify/bound.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -72,16 +75,16 @@ Operand open_operand(const std::string& file, std::string_view slice_option, con
         ErrorCode::unsupported_type,
         fmt::format("{} holds f64 elements, which are not multiplied: convert it in NumPy with .astype('float32') "
                     "or .astype('float16') and save it again",
-                    file));
+                    core::shown_file(file)));
   if (in_dtype && *in_dtype != name_of(operand.view.type))
     throw Error(ErrorCode::input_types,
-                fmt::format("{} holds {} elements, but --in-dtype says {}: leave the option out", file,
-                            name_of(operand.view.type), *in_dtype));
+                fmt::format("{} holds {} elements, but --in-dtype says {}: leave the option out",
+                            core::shown_file(file), name_of(operand.view.type), *in_dtype));
   if (slices) {
     try {
       operand.view = operand.view.slice(parse_slices(*slices));
     } catch (const Error& error) {
-      throw Error(error.code(), fmt::format("{} of {}: {}", slice_option, file, error.what()));
+      throw Error(error.code(), fmt::format("{} of {}: {}", slice_option, core::shown_file(file), error.what()));
     }
   }
   if (transposed) operand.view = operand.view.transposed();
@@ -92,18 +95,23 @@ Operand open_operand(const std::string& file, std::string_view slice_option, con
 void check_output_path(const std::filesystem::path& path) {
   std::error_code none;
   const auto refuse = [&](std::string_view reason) {
-    throw Error(ErrorCode::file_open, fmt::format("cannot write {}: {}", path.string(), reason));
+    throw Error(ErrorCode::file_open, fmt::format("cannot write {}: {}", core::shown_file(path.string()), reason));
   };
   const auto status = std::filesystem::status(path, none);
   if (std::filesystem::is_directory(status) || !path.has_filename())
     refuse("it is a folder: give -o a file name, such as c.npy in that folder");
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
     refuse("it is not a regular file, and -o would replace it by one: give -o another name");
-  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  const std::filesystem::path file = io::behind_links(path);
+  if (std::filesystem::exists(status) && !io::may_replace(file))
+    refuse(fmt::format("it is read-only ({}): make it writable, or give -o another name",
+                       std::generic_category().message(errno)));
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  const std::string shown = core::shown_file(folder.string());
   if (!std::filesystem::is_directory(folder, none))
-    refuse(fmt::format("the folder {} does not exist: create it, or give -o another name", folder.string()));
+    refuse(fmt::format("the folder {} does not exist: create it, or give -o another name", shown));
   if (access(folder.c_str(), W_OK) != 0)
-    refuse(fmt::format("its folder {} cannot be written to ({}): give -o another name", folder.string(),
+    refuse(fmt::format("its folder {} cannot be written to ({}): give -o another name", shown,
                        std::generic_category().message(errno)));
 }
 
@@ -152,6 +160,17 @@ std::string operand_line(std::string_view name, const Operand& operand) {
   return fmt::format("{:<10} {}\n{:<10} {}\n", name, to_string(operand.view), "", source);
 }
 
+/// What a verdict on very long sums does not say; nothing while the bound is a small part of |A||B|.
+std::optional<std::string> long_sum_note(i64 k) {
+  constexpr double worth_saying = 0.1;
+  const double relative = verification::sum_error(k).relative;
+  if (!(relative > worth_saying)) return std::nullopt;
+  return fmt::format(
+      "note: K = {} is so long a sum that the bound allows {} % of |A||B|; a split K (--plan \"split=split_k(64)\", "
+      "with a --workspace) sums shorter parts",
+      grouped(k), grouped(static_cast<i64>(relative * 100 + 0.5)));
+}
+
 std::string verdict_lines(const Outcome& outcome) {
   const VerifyResult& result = *outcome.verified;
   std::string text = fmt::format("{:<10} {}: ", "verified", result.passed ? "PASS" : "FAIL");
@@ -165,6 +184,9 @@ std::string verdict_lines(const Outcome& outcome) {
   text += fmt::format("{:<10} largest error {:.3f} of the bound, at C[{},{}]: {:.9g}, FP64 {:.9g}\n", "", result.worst,
                       result.row, result.col, result.got, result.expected);
   if (!result.passed) text += fmt::format("{:<10} {} elements outside of the bound\n", "", grouped(result.failures));
+  if (const auto note = long_sum_note(outcome.a.view.cols)) {
+    for (const std::string& line : wrap(*note, 69)) text += fmt::format("{:<10} {}\n", "", line);
+  }
   return text;
 }
 
@@ -223,6 +245,7 @@ Json outcome_json(const Outcome& outcome) {
   json["gflops_per_second"] = outcome.seconds > 0 ? outcome.flops() / outcome.seconds * 1e-9 : 0;
   if (outcome.verified) {
     const VerifyResult& result = *outcome.verified;
+    const auto note = long_sum_note(outcome.a.view.cols);
     json["verify"] = {{"passed", result.passed},
                       {"checked", result.checked},
                       {"total", result.total},
@@ -232,7 +255,8 @@ Json outcome_json(const Outcome& outcome) {
                       {"worst_fraction_of_bound", json_number(result.worst)},
                       {"worst_at", {result.row, result.col}},
                       {"got", json_number(result.got)},
-                      {"expected", json_number(result.expected)}};
+                      {"expected", json_number(result.expected)},
+                      {"note", note ? Json(*note) : Json()}};
   }
   return json;
 }
@@ -276,12 +300,13 @@ int multiply(const GemmArguments& arguments) {
   if (arguments.verify) {
     Progress progress("verifying");
     outcome.verify_options.threads = options.threads;
+    outcome.verify_options.mma = outcome.choice.plan.mma;
     outcome.verify_options.progress = [&](double fraction) { progress.update(fraction); };
     outcome.verified = verify(a.view, b.view, outcome.c, outcome.verify_options);
   }
   const bool right = !outcome.verified || outcome.verified->passed;
   if (arguments.output && right) {
-    const Progress progress(fmt::format("writing {}", *arguments.output));
+    const Progress progress(fmt::format("writing {}", core::shown(*arguments.output)));
     const UninterruptedSection section;
     write_npy(*arguments.output, outcome.c);
     outcome.file_bytes = static_cast<i64>(std::filesystem::file_size(*arguments.output));

@@ -58,29 +58,17 @@ std::vector<std::string> cpu_features() {
   return features;
 }
 
-std::string name_of(Mma mma) {
-  switch (mma) {
-    case Mma::portable:
-      return "portable";
-    case Mma::avx2:
-      return "avx2";
-    case Mma::avx512:
-      return "avx512";
-  }
-  return "unknown";
-}
-
 struct Info {
   std::string model = cpu_model();
   std::vector<std::string> features = cpu_features();
   std::vector<std::string> sets;
-  std::string chosen = name_of(this_cpu().mma);
+  std::string chosen = to_string(this_cpu().mma);
   i64 online = sysconf(_SC_NPROCESSORS_ONLN), affinity = cpu::affinity_cores(), threads = available_threads();
   std::optional<i64> quota = cpu::quota_cores("/");
   const char* variable = std::getenv("TILEWRIGHT_THREADS");
 
   Info() {
-    for (const Mma mma : this_cpu().instruction_sets) sets.push_back(name_of(mma));
+    for (const Mma mma : this_cpu().instruction_sets) sets.push_back(to_string(mma));
   }
 
   /// Why as many threads and not more.

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/text.hpp"
+#include "core/shown.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -28,7 +29,7 @@ std::optional<i64> take_integer(std::string_view& text) {
 void refuse_option_as_value(std::string_view option, const std::string& value) {
   if (value.empty()) throw UsageError(fmt::format("{} has an empty value", option));
   if (value.size() > 2 && value.starts_with("--"))
-    throw UsageError(fmt::format("{} needs a value, and '{}' looks like the next option", option, value));
+    throw UsageError(fmt::format("{} needs a value, and '{}' looks like the next option", option, core::shown(value)));
 }
 
 std::string help_entry(const std::string& name, std::string_view description) {
@@ -48,7 +49,8 @@ i64 parse_integer(std::string_view option, std::string_view text, i64 least) {
   std::string_view rest = text;
   const auto value = take_integer(rest);
   if (!value || !rest.empty())
-    throw UsageError(fmt::format("{} is '{}', which is not a whole number of at most 63 bits", option, text));
+    throw UsageError(
+        fmt::format("{} is '{}', which is not a whole number of at most 63 bits", option, core::shown(text)));
   if (*value < least) throw UsageError(fmt::format("{} is {}: it must be at least {}", option, *value, least));
   return *value;
 }
@@ -62,15 +64,15 @@ i64 parse_bytes(std::string_view option, std::string_view text) {
                     : rest == "G" || rest == "g" ? 30
                                                  : -1;
   if (!value || *value < 0 || shift < 0 || *value > (std::numeric_limits<i64>::max() >> shift))
-    throw UsageError(
-        fmt::format("{} is '{}': give a number of bytes, or one with K, M or G, such as 64M", option, text));
+    throw UsageError(fmt::format("{} is '{}': give a number of bytes, or one with K, M or G, such as 64M", option,
+                                 core::shown(text)));
   return *value << shift;
 }
 
 std::pair<i64, i64> parse_pair(std::string_view option, std::string_view text) {
   const std::size_t comma = text.find(',');
   if (comma == std::string_view::npos)
-    throw UsageError(fmt::format("{} is '{}': give a row and a column, such as 129,69", option, text));
+    throw UsageError(fmt::format("{} is '{}': give a row and a column, such as 129,69", option, core::shown(text)));
   return {parse_integer(option, text.substr(0, comma), 0), parse_integer(option, text.substr(comma + 1), 0)};
 }
 
@@ -143,7 +145,8 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, std::optional<st
           name,
           [&target, name, choices = std::move(choices)](const std::string& value) {
             if (std::find(choices.begin(), choices.end(), value) == choices.end())
-              throw UsageError(fmt::format("{} is '{}': it must be one of {}", name, value, fmt::join(choices, ", ")));
+              throw UsageError(
+                  fmt::format("{} is '{}': it must be one of {}", name, core::shown(value), fmt::join(choices, ", ")));
             target = value;
           },
           help)

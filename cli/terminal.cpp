@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -43,6 +44,18 @@ void on_signal(int signal) {
   }
 }
 
+/// A page of a mapped input is not there any more. Several threads may find that at once; the first one speaks.
+/// The inputs are read before the output's temporary file exists, so there is nothing to clean up.
+void on_lost_page(int) {
+  static std::atomic_flag said = ATOMIC_FLAG_INIT;
+  while (said.test_and_set()) pause();
+  if (progress_shown != 0) write_to_terminal(erase_line);
+  write_to_terminal(
+      "tilewright: an input file was shortened while it was read, or its disk failed, and nothing was written; run the "
+      "command again when the file is whole\n");
+  _exit(2);
+}
+
 int terminal_columns() {
   winsize size{};
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
@@ -69,6 +82,9 @@ void prepare_process() {
     sigaction(signal, nullptr, &before);
     if (before.sa_handler != SIG_IGN) sigaction(signal, &action, nullptr);  // nohup stays nohup
   }
+  action.sa_handler = on_lost_page;
+  sigaction(SIGBUS, &action, nullptr);
+  std::signal(SIGXFSZ, SIG_IGN);  // a write past the limit on file sizes fails with EFBIG like one to a full disk
 }
 
 void print(std::string_view text) {

@@ -12,7 +12,8 @@
 namespace tilewright::cli {
 
 /// Opens standard streams that the caller has closed, so that no file of ours becomes one, and catches SIGINT, SIGTERM
-/// and SIGHUP. To be called before the first thread starts.
+/// and SIGHUP. A limit on file sizes (SIGXFSZ) becomes an error of the write, an input that is shortened while it is
+/// read (SIGBUS) a sentence and exit code 2. To be called before the first thread starts.
 void prepare_process();
 
 /// Writes to standard output at once. Throws std::system_error if it cannot be written; ends the process by SIGPIPE if

@@ -34,8 +34,9 @@ class NpyMatrix {
 NpyMatrix read_npy(const std::filesystem::path& path, const NpyOptions& options = {});
 
 /// Writes the matrix in C order, format 1, little-endian; bf16 as '<V2'. The file appears whole or not at all: a
-/// temporary file beside it is written, flushed and renamed. A file that is replaced keeps its permissions; a symbolic
-/// link keeps pointing to it. Throws file_open, null_data, negative_extent and address_range.
+/// temporary file beside it is written, flushed and renamed. A file that is replaced keeps its permissions, and one
+/// that this process may not write to is not replaced; a symbolic link keeps pointing to its file, which need not exist
+/// yet. Throws file_open, null_data, negative_extent and address_range.
 void write_npy(const std::filesystem::path& path, const MatrixView& matrix);
 
 }  // namespace tilewright

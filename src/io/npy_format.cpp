@@ -20,26 +20,15 @@
 #include <tilewright/error.hpp>
 
 #include "core/checked.hpp"
+#include "core/shown.hpp"
 
 namespace tilewright::io {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "'=' in a header means this machine's order: little-endian");
 
-/// Text of a file for a message: printable, and not longer than a line.
-std::string shown(std::string_view text) {
-  constexpr std::size_t most = 48;
-  std::string result;
-  for (const char c : text.substr(0, most)) {
-    if (c >= ' ' && c <= '~') {
-      result += c;
-    } else {
-      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    }
-  }
-  if (text.size() > most) result += "...";
-  return result;
-}
+/// A piece of a header for a message.
+std::string shown(std::string_view text) { return core::shown(text, 48); }
 
 /// The dict's values, as far as syntax goes.
 struct HeaderText {
@@ -139,14 +128,37 @@ class Parser {
 
   std::string_view descr() {
     skip_blanks();
-    if (at('[') || at('(')) {
-      const std::size_t end = text_.find(at('[') ? ']' : ')', place_);
-      throw Error(
-          ErrorCode::npy_type,
-          fmt::format("{}: the elements are records of several fields ({}); save one field, as in x['name']", file_,
-                      shown(text_.substr(place_, end == std::string_view::npos ? end : end - place_ + 1))));
+    const std::size_t first = place_;
+    if (!at('[') && !at('(')) return string("the element type in quotes, such as '<f2',");
+    const std::string written = shown(text_.substr(first, bracketed(first)));
+    if (at('(')) {
+      throw Error(ErrorCode::npy_type,
+                  fmt::format("{}: the elements are arrays of their own (the sub-array type {}); save one element of "
+                              "each, or load the file in NumPy, where they are further axes, and save a matrix of it",
+                              file_, written));
     }
-    return string("the element type in quotes, such as '<f2',");
+    throw Error(ErrorCode::npy_type,
+                fmt::format("{}: the elements are records of several fields ({}); save one field, as in x['name']",
+                            file_, written));
+  }
+
+  /// Characters from the bracket at `first` to the one that closes it; all that is left if none does.
+  std::size_t bracketed(std::size_t first) const {
+    int depth = 0;
+    char quote = '\0';
+    for (std::size_t i = first; i < text_.size(); ++i) {
+      const char c = text_[i];
+      if (quote != '\0') {
+        if (c == quote) quote = '\0';
+      } else if (c == '\'' || c == '"') {
+        quote = c;
+      } else if (c == '[' || c == '(') {
+        ++depth;
+      } else if ((c == ']' || c == ')') && --depth == 0) {
+        return i - first + 1;
+      }
+    }
+    return text_.size() - first;
   }
 
   bool boolean() {
@@ -205,6 +217,19 @@ struct ElementType {
   bool big_endian;
 };
 
+/// Whether a name that NumPy takes for floats is none of those that it saves: "float32", "f", "f4 ".
+bool is_unusual_float(std::string_view type) {
+  constexpr std::string_view blanks = " \t";
+  const std::size_t first = type.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return false;
+  const std::string_view bare = type.substr(first, type.find_last_not_of(blanks) - first + 1);
+  if (bare == "half" || bare == "single" || bare == "double" || bare == "e" || bare == "d") return true;
+  if (bare.front() != 'f') return false;
+  const std::string_view digits = type.substr(1);  // of another size where these are digits, and nothing else is there
+  return bare != type || digits.empty() || digits.front() == '0' ||
+         digits.find_first_not_of("0123456789") != std::string_view::npos;
+}
+
 /// '<f2' and its like: an order ('<', '>', '=', '|' or none), a kind and a size in bytes.
 ElementType element_type(std::string_view descr, std::string_view file, const NpyOptions& options) {
   const bool has_order = !descr.empty() && std::string_view("<>=|").find(descr.front()) != std::string_view::npos;
@@ -226,6 +251,10 @@ ElementType element_type(std::string_view descr, std::string_view file, const Np
   if (kind == 'V') refuse("raw bytes of unstated meaning", "convert with x.astype('float32') before saving");
   if (kind == 'O') refuse("Python objects", "convert with x.astype('float32') before saving; objects are never loaded");
   if (kind == 'c') refuse("complex numbers", "save x.real and x.imag apart");
+  if (is_unusual_float(type)) {
+    refuse("an unusual spelling; '<f2', '<f4', '<f8' and the same with '>', '=' or '|' are read",
+           "load the file in NumPy and save it again");
+  }
   if (kind == 'f') {
     refuse("floats of another size than 2, 4 or 8 bytes", "convert with x.astype('float32') before saving");
   }

@@ -17,6 +17,7 @@
 #include <tilewright/error.hpp>
 #include <tilewright/npy.hpp>
 
+#include "core/shown.hpp"
 #include "io/npy_format.hpp"
 
 namespace tilewright {
@@ -63,7 +64,7 @@ class Mapping {
 }  // namespace
 
 NpyMatrix read_npy(const std::filesystem::path& path, const NpyOptions& options) {
-  const std::string file = path.string();
+  const std::string file = core::shown_file(path.string());  // for messages
   // Without O_NONBLOCK, opening a named pipe would wait for its writer instead of being refused.
   const Descriptor descriptor(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (descriptor.number < 0) fail(file, "opened", errno);

@@ -22,7 +22,9 @@
 #include <tilewright/npy.hpp>
 
 #include "core/checked.hpp"
+#include "core/shown.hpp"
 #include "io/npy_format.hpp"
+#include "io/npy_target.hpp"
 
 namespace tilewright {
 namespace {
@@ -31,8 +33,8 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const fs::path& path, std::string_view action, int error) {
   throw Error(ErrorCode::file_open,
-              fmt::format("{}: the file cannot be written ({}: {}); what was there before is unchanged", path.string(),
-                          action, std::generic_category().message(error)));
+              fmt::format("{}: the file cannot be written ({}: {}); what was there before is unchanged",
+                          core::shown_file(path.string()), action, std::generic_category().message(error)));
 }
 
 /// A new file beside `target`, removed again unless it takes the target's name.
@@ -140,12 +142,31 @@ void write_elements(TemporaryFile& file, const MatrixView& view) {
 
 }  // namespace
 
+namespace io {
+
+fs::path behind_links(const fs::path& path) {
+  constexpr int most_links = 40;  // what Linux itself follows
+  fs::path file = path;
+  for (int links = 0; links < most_links; ++links) {
+    std::error_code none;
+    const fs::path next = fs::read_symlink(file, none);
+    if (none == std::errc::invalid_argument || none == std::errc::no_such_file_or_directory) return file;
+    if (none) fail(path, "following its symbolic link", none.value());
+    file = file.parent_path() / next;  // or next alone where it is absolute
+  }
+  fail(path, "following its symbolic links", ELOOP);
+}
+
+bool may_replace(const fs::path& file) { return faccessat(AT_FDCWD, file.c_str(), W_OK, AT_EACCESS) == 0; }
+
+}  // namespace io
+
 void write_npy(const fs::path& path, const MatrixView& matrix) {
   byte_range(matrix);
   const bool empty = matrix.rows == 0 || matrix.cols == 0;
   if (!empty && matrix.data == nullptr) {
     throw Error(ErrorCode::null_data, fmt::format("{}: a view of {} has no memory to write from; set its data",
-                                                  path.string(), to_string(matrix)));
+                                                  core::shown_file(path.string()), to_string(matrix)));
   }
   // A broadcast view has few bytes of memory and any number of elements.
   if (!core::checked_product(matrix.rows, matrix.cols, size_of(matrix.type))) fail(path, "measuring it", EFBIG);
@@ -155,12 +176,16 @@ void write_npy(const fs::path& path, const MatrixView& matrix) {
   if (replaces && !S_ISREG(old.st_mode)) {
     throw Error(ErrorCode::file_open,
                 fmt::format("{}: exists and is not a regular file, so it cannot be replaced; give the name of a file",
-                            path.string()));
+                            core::shown_file(path.string())));
   }
   // Through a symbolic link, the file behind it is replaced and not the link.
-  std::error_code unresolved;
-  const fs::path target = replaces ? fs::canonical(path, unresolved) : path;
-  if (unresolved) fail(path, "resolving its name", unresolved.value());
+  const fs::path target = io::behind_links(path);
+  if (replaces && !io::may_replace(target)) {
+    throw Error(ErrorCode::file_open,
+                fmt::format("{}: the file is read-only ({}) and is not replaced; make it "
+                            "writable, or give another name",
+                            core::shown_file(path.string()), std::generic_category().message(errno)));
+  }
 
   TemporaryFile file(target, replaces);
   if (replaces) file.set_mode(old.st_mode & 0777);  // a private file does not become public by being replaced

@@ -13,6 +13,7 @@
 #include <tilewright/error.hpp>
 #include <tilewright/explain.hpp>
 
+#include "core/shown.hpp"
 #include "plan/compiled_tiles.hpp"
 #include "plan/model.hpp"
 #include "plan/number.hpp"
@@ -71,10 +72,11 @@ std::vector<Column> parse_header(std::string_view line, const Place& place) {
     for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     const auto found = std::ranges::find(known, name, &std::pair<std::string_view, Column>::first);
     if (found == known.end()) {
-      refuse(place, fmt::format("'{}' is no column; the header names m, n, k and may name weight, name, group", cell));
+      refuse(place, fmt::format("'{}' is no column; the header names m, n, k and may name weight, name, group",
+                                core::shown(cell)));
     }
     if (found->second != Column::ignored && std::ranges::count(columns, found->second) != 0) {
-      refuse(place, fmt::format("the column '{}' is named twice", cell));
+      refuse(place, fmt::format("the column '{}' is named twice", core::shown(cell)));
     }
     columns.push_back(found->second);
   }
@@ -89,7 +91,8 @@ i64 parse_extent(std::string_view cell, const Place& place) {
   i64 value = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (error != std::errc{} || end != cell.data() + cell.size() || value < 1) {
-    refuse(place, fmt::format("'{}' is no extent; give a whole number from 1 to 9223372036854775807", cell));
+    refuse(place,
+           fmt::format("'{}' is no extent; give a whole number from 1 to 9223372036854775807", core::shown(cell)));
   }
   return value;
 }
@@ -99,7 +102,7 @@ double parse_weight(std::string_view cell, const Place& place) {
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   // Written so that NaN fails.
   if (error != std::errc{} || end != cell.data() + cell.size() || !(value > 0 && value < 1e300)) {
-    refuse(place, fmt::format("'{}' is no weight; give a number above 0", cell));
+    refuse(place, fmt::format("'{}' is no weight; give a number above 0", core::shown(cell)));
   }
   return value;
 }
@@ -185,6 +188,8 @@ std::vector<WeightedShape> parse_shapes(std::string_view csv, std::string_view s
   std::vector<plan::Column> columns;
   std::vector<WeightedShape> shapes;
   std::size_t number = 0;
+  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+  if (csv.starts_with(byte_order_mark)) csv.remove_prefix(byte_order_mark.size());
   while (!csv.empty()) {
     const std::size_t end = csv.find('\n');
     const std::string_view line = plan::trimmed(csv.substr(0, end));

@@ -68,6 +68,8 @@ class LruCache {
 Traffic simulate_traffic(const Problem& problem, const Plan& plan, i64 cache_bytes) {
   const TileGrid grid{cdiv(problem.m, plan.tile.m), cdiv(problem.n, plan.tile.n)};
   const i64 steps = cdiv(problem.k, plan.tile.k), element = size_of(problem.input);
+  // Nothing is read, however large the one operand that is not empty and however many the parts of K.
+  if (grid.rows == 0 || grid.cols == 0 || steps == 0) return {0, 0, true};
   const i64 a_blocks = grid.rows * steps, b_blocks = steps * grid.cols;
   LruCache cache(static_cast<std::size_t>(a_blocks + b_blocks), cache_bytes);
   i64 a_bytes = 0, b_bytes = 0;

@@ -190,6 +190,81 @@ TEST(CommandGemm, RefusesAnOutputThatCannotBeBeforeItMultiplies) {
   EXPECT_EQ(folder.names(), (std::vector<std::string>{"a.npy", "dir"}));
 }
 
+TEST(CommandGemm, TheOutputMayBeALinkToAFileThatIsNew) {
+  Folder folder;
+  folder.python("np.save('a.npy', np.ones((4, 4), 'f2'))");
+  folder.shell("mkdir data && ln -s data/c.npy c.npy && ln -s nowhere/c.npy lost.npy && ln -s loop.npy loop.npy");
+  const Ran ran = folder.tilewright({"gemm", "a.npy", "a.npy", "-o", "c.npy"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_TRUE(std::filesystem::is_symlink(folder.path() / "c.npy"));
+  EXPECT_TRUE(folder.has("data/c.npy"));
+  // The inputs are missing: they are looked for after the output's place.
+  expect_refused(folder.tilewright({"gemm", "none.npy", "none.npy", "-o", "lost.npy"}), {"lost.npy", "nowhere"});
+  expect_refused(folder.tilewright({"gemm", "none.npy", "none.npy", "-o", "loop.npy"}), {"loop.npy", "symbolic links"});
+}
+
+TEST(CommandGemm, AReadOnlyOutputIsRefusedBeforeItMultiplies) {
+  Folder folder;
+  folder.python("np.save('a.npy', np.ones((4, 4), 'f2'))");
+  // root may write to any file, so the command runs as nobody there, from a copy that nobody can reach.
+  const Ran ran = folder.shell(R"sh(
+echo old > c.npy; chmod 444 c.npy; chmod 777 .; cp "$T" command; chmod 755 command
+as_nobody=; if [ "$(id -u)" = 0 ]; then as_nobody='setpriv --reuid=65534 --regid=65534 --clear-groups'; fi
+$as_nobody ./command gemm a.npy a.npy -o d.npy > /dev/null || exit 3
+$as_nobody ./command gemm none.npy none.npy -o c.npy)sh");
+  expect_refused(ran, {"c.npy", "read-only", "another name"});
+  EXPECT_EQ(folder.shell("cat c.npy").out, "old\n");
+}
+
+TEST(CommandGemm, ALimitOnFileSizesIsAnErrorAndLeavesNothing) {
+  Folder folder;
+  folder.python("np.save('row.npy', np.ones((1, 300), 'f4'))");
+  const Ran ran = folder.shell("ulimit -f 1; $T gemm row.npy row.npy --ta -o big.npy");
+  expect_refused(ran, {"big.npy", "File too large"});
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"row.npy"});
+}
+
+TEST(CommandGemm, AnInputThatIsShortenedWhileItIsReadIsAnError) {
+  Folder folder;
+  std::ofstream(folder.path() / "c.npy") << "what was there before";
+  // The file is cut as soon as the command has mapped it, which is long before the product is there.
+  const std::string cutting = R"(
+import subprocess, time
+np.save('a.npy', np.ones((3000, 3000), 'f4')); whole = open('a.npy', 'rb').read()
+for attempt in range(20):
+    run = subprocess.Popen([command, 'gemm', 'a.npy', 'a.npy', '-o', 'c.npy', '--verify', '--plan', 'mma=portable', '--threads', '2'],
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while run.poll() is None:
+        try:
+            if '/a.npy' in open(f'/proc/{run.pid}/maps').read(): break
+        except OSError: pass
+    os.truncate('a.npy', 4096)
+    out, err = run.communicate()
+    if b'truncated' not in err: break  # else it was cut before its size was asked for
+    open('a.npy', 'wb').write(whole)
+assert run.returncode == 2 and out == b'', (run.returncode, out)
+assert err.startswith(b'tilewright: an input file was shortened while it was read') and err.count(b'\n') == 1, err
+assert open('c.npy').read() == 'what was there before' and sorted(os.listdir('.')) == ['a.npy', 'c.npy'], os.listdir('.')
+)";
+  folder.python(std::string("import os\ncommand = '" TILEWRIGHT_COMMAND "'\n").append(cutting));
+}
+
+TEST(CommandGemm, AFileNameInAMessageIsPrintableAndShort) {
+  Folder folder;
+  folder.python("np.save('a.npy', np.ones((4, 4), 'f2')); np.save('\\x1b]0;\\n.npy', np.ones((4, 4), 'i4'))");
+  expect_refused(folder.tilewright({"gemm", "a.npy", "\x1b]0;\n.npy"}), {"\\x1b]0;\\x0a.npy: the elements are"});
+  expect_refused(folder.tilewright({"gemm", "a.npy", "none\n.npy"}), {"none\\x0a.npy"});
+  expect_refused(folder.tilewright({"gemm", "a.npy", "a.npy", "-o", "none\n/c.npy"}), {"none\\x0a/c.npy"});
+  expect_refused(folder.tilewright({"gemm", "a.npy", "a.npy", "--plan", "\x1b"}), {"\\x1b"});
+  const std::string deep = std::string(3000, 'd').append("/c.npy");
+  for (const Ran& ran :
+       {folder.tilewright({"gemm", deep, "a.npy"}), folder.tilewright({"gemm", "a.npy", "a.npy", "-o", deep}),
+        folder.tilewright({"gemm", "a.npy", "a.npy", deep})}) {
+    expect_refused(ran, {"...", "/c.npy"});
+    EXPECT_LT(ran.err.size(), 500u) << ran.err;
+  }
+}
+
 TEST(CommandGemm, SummarisesWithoutAnOutputFile) {
   Folder folder;
   folder.python("np.save('a.npy', np.ones((130, 65), 'f2')); np.save('b.npy', np.ones((65, 70), 'f2'))");
@@ -202,24 +277,61 @@ TEST(CommandGemm, SummarisesWithoutAnOutputFile) {
   EXPECT_EQ(folder.names().size(), 2u);
 }
 
-// A product rounded to FP32 before it is added becomes infinity here, and the sum a NaN where FP64 has a zero.
+// No product of the library fails its verification, so an input changes between the multiplication and the
+// verification: another process goes on switching A between ones and NaNs until a run has seen both.
 TEST(CommandGemm, AFailedVerificationIsExitCode1AndWritesNothing) {
   Folder folder;
-  folder.python(
-      "np.save('a.npy', np.array([[1e30, -1e30]], 'f4')); np.save('b.npy', np.array([[1e30], [1e30]], 'f4'))");
   std::ofstream(folder.path() / "c.npy") << "what was there before";
-  const Ran ran =
-      folder.tilewright({"gemm", "a.npy", "b.npy", "--plan", "16x16x16 mma=portable", "-o", "c.npy", "--verify"});
-  EXPECT_EQ(ran.status, 1) << ran.err;
-  EXPECT_TRUE(contains(ran.out, "FAIL")) << ran.out;
-  EXPECT_TRUE(contains(ran.out, "C[0,0]")) << ran.out;
-  EXPECT_TRUE(contains(ran.out, "left as it was")) << ran.out;
-  EXPECT_EQ(folder.shell("cat c.npy").out, "what was there before");
-  const Ran json =
-      folder.tilewright({"gemm", "a.npy", "b.npy", "--plan", "mma=portable", "-o", "c.npy", "--verify", "--json"});
-  EXPECT_EQ(json.status, 1);
-  EXPECT_TRUE(contains(json.out, R"("passed":false)")) << json.out;
-  EXPECT_TRUE(contains(json.out, R"("worst_fraction_of_bound":"inf")")) << json.out;
+  const std::string changing = R"(
+import subprocess
+np.save('a.npy', np.ones((500, 64), 'f4')); np.save('b.npy', np.ones((64, 64), 'f4'))
+a = np.load('a.npy', mmap_mode='r+')
+def failed(more):
+    for attempt in range(200):
+        run = subprocess.Popen([command, 'gemm', 'a.npy', 'b.npy', '-o', 'c.npy', '--verify'] + more, stdout=subprocess.PIPE)
+        turn = attempt
+        while run.poll() is None:
+            turn += 1
+            a[:] = 1 if turn % 2 else np.nan
+        if run.returncode == 1: return run.stdout.read().decode()
+        assert run.returncode == 0
+        open('c.npy', 'w').write('what was there before')
+    assert False, 'no run failed'
+text = failed([])
+assert 'FAIL' in text and 'C[' in text and 'c.npy is left as it was' in text, text
+assert open('c.npy').read() == 'what was there before'
+verify = json.loads(failed(['--json']))['verify']
+assert verify['passed'] is False and verify['worst_fraction_of_bound'] == 'inf', verify
+assert open('c.npy').read() == 'what was there before'
+)";
+  folder.python(std::string("command = '" TILEWRIGHT_COMMAND "'\n").append(changing));
+}
+
+// Two terms are infinite in FP32, all three are not; a product and its negative are both infinite, and their sum is
+// NaN.
+TEST(CommandGemm, OverflowOnTheWayPassesTheVerification) {
+  Folder folder;
+  folder.python(R"(
+np.save('a.npy', np.array([[3e38, 3e38, -3e38]], 'f4')); np.save('b.npy', np.ones((3, 1), 'f4'))
+np.save('x.npy', np.array([[1e30, -1e30]], 'f4')); np.save('y.npy', np.full((2, 1), 1e30, 'f4'))
+)");
+  EXPECT_EQ(folder.tilewright({"gemm", "a.npy", "b.npy", "--verify"}).status, 0);
+  EXPECT_EQ(folder.tilewright({"gemm", "x.npy", "y.npy", "--verify", "--plan", "mma=portable"}).status, 0);
+}
+
+TEST(CommandGemm, AVerdictOnAVeryLongSumSaysHowMuchTheBoundAllows) {
+  Folder folder;
+  folder.python("np.save('a.npy', np.ones((1, 2000000), 'f2')); np.save('s.npy', np.ones((1, 1500000), 'f2'))");
+  const std::vector<std::string> run = {"gemm", "a.npy", "a.npy", "--tb", "--out-dtype", "f32", "--verify"};
+  const Ran text = folder.tilewright(run);
+  EXPECT_EQ(text.status, 0) << text.err;
+  EXPECT_TRUE(contains(text.out, "note: K = 2,000,000 is so long a sum that the bound allows 14 %")) << text.out;
+  EXPECT_TRUE(contains(text.out, "split=split_k(64)")) << text.out;
+  auto json = run;
+  json.emplace_back("--json");
+  EXPECT_TRUE(contains(folder.tilewright(json).out, R"("note":"note: K = 2,000,000 is)"));
+  json[1] = json[2] = "s.npy";
+  EXPECT_TRUE(contains(folder.tilewright(json).out, R"("note":null)"));
 }
 
 TEST(CommandGemm, JsonIsOneObjectWithEverything) {

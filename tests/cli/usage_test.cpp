@@ -87,7 +87,7 @@ TEST(Command, WrongUseIsOneSentenceWithAWayOut) {
   expect_refused({"gemm", "a.npy", "b.npy", "c.npy"}, {"'c.npy'", "too many"});
   expect_refused({"gemm", "a.npy"}, {"B is required", "tilewright gemm --help"});
   expect_refused({"gemm"}, {"required"});
-  expect_refused({"gemm", "a.npy", "b.npy", "-o"}, {"--output"});
+  expect_refused({"gemm", "a.npy", "b.npy", "-o"}, {"--output needs a value; try"});
   expect_refused({"gemm", "a.npy", "b.npy", "-o", "--verify"}, {"--output needs a value", "--verify"});
   expect_refused({"gemm", "a.npy", "b.npy", "-o", ""}, {"--output"});
   expect_refused({"gemm", "a.npy", "b.npy", "-o", "c.npy", "-o", "d.npy"}, {"--output"});
@@ -102,6 +102,17 @@ TEST(Command, WrongUseIsOneSentenceWithAWayOut) {
   expect_refused({"gemm", "a.npy", "b.npy", "--plan", "64x32"}, {"64x32"});
   expect_refused({"info", "--m", "3"}, {"info has no option --m"});
   expect_refused({"check", "--kernal", "x"}, {"did you mean --kernel?"});
+}
+
+TEST(Command, ARepeatedOptionIsNamed) {
+  expect_refused({"explain", "--m", "1", "--m", "2", "--n", "1", "--k", "1"},
+                 {"--m is given twice; give it once; try"});
+  expect_refused({"explain", "--m=1", "--m=2", "--m=3"}, {"--m is given 3 times; give it once; try"});
+  expect_refused({"gemm", "a.npy", "b.npy", "-o", "c.npy", "-o", "d.npy"}, {"--output is given twice; give it once"});
+  expect_refused({"gemm", "a.npy", "b.npy", "--out-dtype", "f16", "--out-dtype", "f16"},
+                 {"--out-dtype is given twice"});
+  expect_refused({"gemm", "a.npy", "b.npy", "--workspace", "1M", "--workspace", "1M"}, {"--workspace is given twice"});
+  expect_refused({"check", "--kernel", "x", "--kernel", "y"}, {"--kernel is given twice"});
 }
 
 TEST(Command, BrokenStandardOutputIsAnError) {
@@ -189,6 +200,35 @@ TEST(CommandExplain, RefusesWhatIsNoProblem) {
   refused({"--cache", "0"}, {"0"});
   refused({"--shapes", "x.csv"}, {"--shapes"});
   expect_refused({"explain", "--shapes", "missing.csv"}, {"missing.csv"});
+}
+
+TEST(CommandExplain, EmptyResultsOfHugeExtentsTakeNoTime) {
+  Folder folder;
+  for (const char* problem :
+       {"--m 4000000000 --n 0 --k 65", "--m 0 --n 1099511627776 --k 2", "--m 1 --n 0 --k 4294967296",
+        "--m 1 --n 1 --k 0 --workspace 8000000000G --plan 'split=split_k(1000000000000)'"}) {
+    for (const char* json : {"", " --json"}) {
+      const Ran ran =
+          folder.shell(std::string("ulimit -v 4000000; timeout 20 $T explain ").append(problem).append(json));
+      EXPECT_EQ(ran.status, 0) << problem << json << ": " << ran.err;
+    }
+  }
+}
+
+TEST(CommandExplain, ShapesComeFromARegularFile) {
+  Folder folder;
+  folder.shell("mkfifo pipe; mkdir folder; printf '\\xef\\xbb\\xbfm,n,k\\n1,2,3\\n' > marked.csv; : > empty.csv");
+  const auto refused = [&](const std::string& name, const std::string& why) {
+    const Ran ran = folder.shell(std::string("timeout 20 $T explain --shapes ").append(name));
+    EXPECT_EQ(ran.status, 2) << name;
+    EXPECT_TRUE(contains(ran.err, std::string("cannot read ").append(name).append(": ").append(why))) << ran.err;
+  };
+  refused("pipe", "it is a named pipe and not a regular file");
+  refused("folder", "it is a folder and not a regular file");
+  refused("/dev/zero", "it is a device and not a regular file");
+  refused("none.csv", "No such file");
+  EXPECT_TRUE(contains(folder.tilewright({"explain", "--shapes", "empty.csv"}).err, "empty.csv has no header line"));
+  EXPECT_EQ(folder.tilewright({"explain", "--shapes", "marked.csv"}).status, 0);
 }
 
 TEST(CommandExplain, WeighsAListOfShapes) {

@@ -211,9 +211,19 @@ TEST_F(NpyRead, OtherTypesAreRefusedWithTheConversion) {
   refused("", {"astype"});
   refused("<", {"astype"});
   refused("<<f4", {"astype"});
-  refused("<f4 ", {"another size"});
+  refused("<f12", {"another size"});
+  for (const char* descr :
+       {"<f4 ", " f4", "float32", "float64", "f", "<f", "f04", "half", "single", "double", "e", "d"})
+    refused(descr, {"an unusual spelling", "'<f2', '<f4', '<f8'", "load the file in NumPy and save it again"});
   expect_refused(ErrorCode::npy_type, {"records", "([('a', '<f4'), ('b', '<f4')])", "x['name']"},
                  "{'descr': [('a', '<f4'), ('b', '<f4')], 'fortran_order': False, 'shape': (2, 3), }");
+  expect_refused(ErrorCode::npy_type, {"records", "([('a', '<f4', (3,)), ('b]', [('c', '<f4')])])"},
+                 "{'descr': [('a', '<f4', (3,)), ('b]', [('c', '<f4')])], 'fortran_order': False, 'shape': (2, 3), }");
+  expect_refused(ErrorCode::npy_type, {"sub-array type ('<f4', (3,))"},
+                 "{'descr': ('<f4', (3,)), 'fortran_order': False, 'shape': (2, 3), }");
+  expect_refused(ErrorCode::npy_type, {"sub-array", "('<f4', (1,1,1", "..."},
+                 "{'descr': ('<f4', (" + std::string(200, '1').replace(1, 6, ",1,1,1") + ",)), 'shape': (2, 3), }");
+  expect_refused(ErrorCode::npy_type, {"sub-array", "('<f4', (3,)"}, "{'descr': ('<f4', (3,)");
 }
 
 TEST_F(NpyRead, TruncatedFilesNameExpectedAndFoundBytes) {

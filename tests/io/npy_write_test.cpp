@@ -182,6 +182,68 @@ TEST_F(NpyWrite, ASymbolicLinkKeepsPointingToTheFile) {
   EXPECT_EQ(read_npy(path("real.npy")).view().rows, 2);
 }
 
+// The file at the end of the links need not exist yet.
+TEST_F(NpyWrite, ASymbolicLinkKeepsPointingToAFileThatIsNew) {
+  fs::create_directory(path("data"));
+  fs::create_directory(path("links"));
+  fs::create_symlink("../data/real.npy", path("links/relative.npy"));
+  fs::create_symlink("links/relative.npy", path("chain.npy"));
+  fs::create_symlink(path("data/other.npy"), path("absolute.npy"));
+  for (const char* link : {"chain.npy", "absolute.npy"}) {
+    write_npy(path(link), matrix);
+    EXPECT_TRUE(fs::is_symlink(path(link))) << link;
+    EXPECT_EQ(read_npy(path(link)).view().rows, 2) << link;
+  }
+  EXPECT_TRUE(fs::is_symlink(path("links/relative.npy")));
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(path("data/real.npy"))));
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(path("data/other.npy"))));
+  EXPECT_EQ(entries(), 4) << "no temporary file is left";
+}
+
+TEST_F(NpyWrite, LinksThatLeadNowhereAreRefused) {
+  fs::create_symlink("two.npy", path("one.npy"));
+  fs::create_symlink("one.npy", path("two.npy"));
+  fs::create_symlink("none/x.npy", path("nowhere.npy"));
+  expect_error(ErrorCode::file_open, {"one.npy", "symbolic links"}, [&] { write_npy(path("one.npy"), matrix); });
+  expect_error(ErrorCode::file_open, {"none/x.npy", "No such file"}, [&] { write_npy(path("nowhere.npy"), matrix); });
+  for (const char* link : {"one.npy", "two.npy", "nowhere.npy"}) EXPECT_TRUE(fs::is_symlink(path(link))) << link;
+  EXPECT_EQ(entries(), 3);
+}
+
+// Renaming asks for the folder's permissions alone. root may write to any file, so a child gives its rights up.
+TEST_F(NpyWrite, AReadOnlyFileIsNotReplaced) {
+  file("x.npy", "what was there");
+  fs::permissions(path("x.npy"), fs::perms::owner_read | fs::perms::group_read | fs::perms::others_read);
+  fs::permissions(folder_, fs::perms::all);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) _exit(3);
+    try {
+      write_npy(path("y.npy"), matrix);  // the folder can be written to
+    } catch (const Error&) {
+      _exit(4);
+    }
+    try {
+      write_npy(path("x.npy"), matrix);
+    } catch (const Error& error) {
+      const std::string_view message = error.what();
+      _exit(error.code() == ErrorCode::file_open && message.find("x.npy: the file is read-only") != message.npos ? 0
+                                                                                                                 : 5);
+    }
+    _exit(6);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+  EXPECT_EQ(bytes_of(path("x.npy")), "what was there");
+  EXPECT_EQ(entries(), 2);
+}
+
+TEST_F(NpyWrite, AFileNameIsPrintableInMessages) {
+  expect_error(ErrorCode::file_open, {"none\\x0a/x\\x1b.npy"}, [&] { write_npy(path("none\n/x\x1b.npy"), matrix); });
+}
+
 TEST_F(NpyWrite, NamesInTheCurrentFolderNeedNoSlash) {
   const fs::path old = fs::current_path();
   fs::current_path(folder_);
@@ -191,7 +253,7 @@ TEST_F(NpyWrite, NamesInTheCurrentFolderNeedNoSlash) {
 }
 
 TEST_F(NpyWrite, TheLongestNameIsWritten) {
-  const fs::path longest = path(std::string(251, 'x') + ".npy");
+  const fs::path longest = path(std::string(251, 'x').append(".npy"));
   write_npy(longest, matrix);
   EXPECT_EQ(read_npy(longest).view().rows, 2);
 }

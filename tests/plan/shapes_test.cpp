@@ -41,6 +41,11 @@ TEST(Shapes, LayoutColumnsAreIgnoredAndWeightDefaultsToOne) {
   EXPECT_EQ(shapes[0].weight, 1);
 }
 
+TEST(Shapes, AByteOrderMarkIsNoPartOfTheHeader) {
+  EXPECT_EQ(parse_shapes("\xef\xbb\xbfm,n,k\n1,2,3\n", "x.csv").size(), 1u);
+  EXPECT_EQ(parse_shapes("\xef\xbb\xbf# m,n,k\n1,2,3\n", "x.csv").size(), 1u);
+}
+
 struct Refused {
   const char* csv;
   const char* message;
@@ -60,19 +65,32 @@ TEST_P(ShapesRefused, NamesTheLine) {
 
 INSTANTIATE_TEST_SUITE_P(
     Lines, ShapesRefused,
-    ::testing::Values(Refused{"", "no header"}, Refused{"m,n\n1,2\n", "x.csv, line 1: the header lacks the column k"},
-                      Refused{"\nm,n,k,price\n", "x.csv, line 2: 'price'"},
-                      Refused{"m,n,k,M\n", "line 1: the column 'M' is named twice"},
-                      Refused{"m,n,k\n1,2,3\n\n1,2\n", "line 4: 2 cells, but the header names 3"},
-                      Refused{"m,n,k\n1,2,3,4\n", "line 2: 4 cells"}, Refused{"m,n,k\n1,x,3\n", "line 2: 'x'"},
-                      Refused{"m,n,k\n0,2,3\n", "line 2: '0'"}, Refused{"m,n,k\n1,-2,3\n", "line 2: '-2'"},
-                      Refused{"m,n,k\n1,2.5,3\n", "line 2: '2.5'"}, Refused{"m,n,k\n1,,3\n", "line 2: ''"},
-                      Refused{"m,n,k\n1,2,9223372036854775808\n", "line 2: '9223372036854775808'"},
-                      Refused{"m,n,k,weight\n1,2,3,0\n", "line 2: '0'"},
-                      Refused{"m,n,k,weight\n1,2,3,nan\n", "line 2: 'nan'"},
-                      Refused{"m,n,k,weight\n1,2,3,inf\n", "line 2: 'inf'"},
-                      Refused{"m,n,k,weight\n1,2,3,-1\n", "line 2: '-1'"},
-                      Refused{"1,2,3\n", "line 1: '1' is no column"}));
+    ::testing::Values(
+        Refused{"", "no header"}, Refused{"m,n\n1,2\n", "x.csv, line 1: the header lacks the column k"},
+        Refused{"\nm,n,k,price\n", "x.csv, line 2: 'price'"},
+        Refused{"m,n,k,M\n", "line 1: the column 'M' is named twice"},
+        Refused{"m,n,k\n1,2,3\n\n1,2\n", "line 4: 2 cells, but the header names 3"},
+        Refused{"m,n,k\n1,2,3,4\n", "line 2: 4 cells"}, Refused{"m,n,k\n1,x,3\n", "line 2: 'x'"},
+        Refused{"m,n,k\n0,2,3\n", "line 2: '0'"}, Refused{"m,n,k\n1,-2,3\n", "line 2: '-2'"},
+        Refused{"m,n,k\n1,2.5,3\n", "line 2: '2.5'"}, Refused{"m,n,k\n1,,3\n", "line 2: ''"},
+        Refused{"m,n,k\n1,2,9223372036854775808\n", "line 2: '9223372036854775808'"},
+        Refused{"m,n,k,weight\n1,2,3,0\n", "line 2: '0'"}, Refused{"m,n,k,weight\n1,2,3,nan\n", "line 2: 'nan'"},
+        Refused{"m,n,k,weight\n1,2,3,inf\n", "line 2: 'inf'"}, Refused{"m,n,k,weight\n1,2,3,-1\n", "line 2: '-1'"},
+        Refused{"1,2,3\n", "line 1: '1' is no column"}, Refused{"m,n,k\n1,\x1b[31m,3\n", "line 2: '\\x1b[31m' is"},
+        Refused{"m,n,k,\x7f\n", "line 1: '\\x7f' is"}, Refused{"m,n,k,weight\n1,2,3,\x01\n", "line 2: '\\x01' is"}));
+
+TEST(Shapes, ALongCellIsShortenedInTheMessage) {
+  const std::string cell = "1" + std::string(100'000, 'x') + "9";
+  for (const std::string& csv : {"m,n,k\n1,2," + cell, "m,n,k," + cell, "m,n,k,weight\n1,2,3," + cell}) {
+    try {
+      parse_shapes(csv, "x.csv");
+      FAIL() << "accepted";
+    } catch (const Error& error) {
+      EXPECT_LT(std::string_view(error.what()).size(), 200u);
+      EXPECT_NE(std::string_view(error.what()).find("x...x"), std::string_view::npos) << error.what();
+    }
+  }
+}
 
 TEST(Shapes, WeightedUsefulRatioByHand) {
   const auto shapes = parse_shapes("m,n,k,weight\n130,70,65,3\n64,64,64,1\n", "x.csv");

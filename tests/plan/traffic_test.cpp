@@ -156,6 +156,20 @@ TEST(Traffic, LongWalksAreEstimatedAndSaySo) {
   EXPECT_FALSE(plan::cache_traffic(packed(65536, 65536, 65536), plan, 1 << 20).simulated);
 }
 
+// Each of these would take gigabytes or hours if it were walked.
+TEST(Traffic, AnEmptyProblemReadsNothingHoweverLargeItsOtherExtentsAre) {
+  constexpr i64 huge = i64{1} << 61;
+  for (const auto& [m, n, k] :
+       {std::array<i64, 3>{huge, 0, 65}, {0, huge, 2}, {1, 0, huge}, {0, 0, huge}, {huge, 1, 0}, {4, 4, 0}}) {
+    Plan plan;
+    plan.tile = {64, 32, 32};
+    plan.split = {SplitKind::split_k, huge};
+    const plan::Traffic traffic = plan::cache_traffic(packed(m, n, k), plan, 1 << 20);
+    EXPECT_EQ(traffic.total(), 0) << m << "x" << n << "x" << k;
+    EXPECT_TRUE(traffic.simulated);
+  }
+}
+
 TEST(Traffic, ABlockLargerThanTheCacheIsNotKept) {
   Plan plan;
   plan.tile = {64, 16, 32};
