@@ -42,7 +42,12 @@ enum class Mover : unsigned char { pack, gather };
 
 /// What multiplies: the micro-kernel of an instruction set. It is a part of the plan because a fused multiply-add
 /// rounds once where a multiplication and an addition round twice: the same plan gives the same bits.
-enum class Mma : unsigned char { portable, avx2, avx512 };
+/// avx512_bf16 multiplies bf16 inputs alone and takes numbers below 2^-126 for zeros: docs/numerics.md.
+enum class Mma : unsigned char { portable, avx2, avx512, avx512_bf16 };
+std::string to_string(Mma mma);
+
+/// Whether an instruction set multiplies inputs of a type.
+constexpr bool multiplies(Mma mma, DType input) { return mma != Mma::avx512_bf16 || input == DType::bf16; }
 
 struct Plan {
   TileShape tile;
@@ -125,8 +130,8 @@ std::span<const TileShape> compiled_tiles();
 
 /// Chooses the fields that the request leaves open. threads: how many may be used (0: cpu.cores). workspace: budget in
 /// bytes. Throws plan_value (a mover that the layout does not allow, more parts than K steps), plan_unavailable (a tile
-/// that is not compiled in, an instruction set that is not at hand, more than one thread a program), workspace, and
-/// problem (a negative extent).
+/// that is not compiled in, an instruction set that is not at hand or does not multiply the inputs, more than one
+/// thread a program), workspace, and problem (a negative extent).
 PlanChoice choose_plan(const Problem& problem, const PlanRequest& request, const CpuDescription& cpu, i64 threads,
                        i64 workspace_bytes);
 

@@ -15,7 +15,7 @@ namespace tilewright::cpu {
 namespace {
 
 struct Found {
-  Mma sets[3];
+  Mma sets[4];
   std::size_t count = 0;
 };
 
@@ -28,7 +28,7 @@ Found find_instruction_sets() {
   Found found;
   unsigned int eax = 0, ebx = 0, ecx = 0, edx = 0;
   unsigned int saved = 0;  // XCR0: register states the operating system saves
-  bool avx2 = false, avx512 = false;
+  bool avx2 = false, avx512 = false, avx512_bf16 = false;
   if (__get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && has(ecx, bit_OSXSAVE | bit_AVX | bit_FMA | bit_F16C)) {
     unsigned int upper = 0;
     __asm__("xgetbv" : "=a"(saved), "=d"(upper) : "c"(0));
@@ -36,8 +36,11 @@ Found find_instruction_sets() {
       constexpr unsigned int ymm = 0x6, zmm = 0xe6;  // SSE and AVX; these, mask registers and both parts of ZMM
       avx2 = has(saved, ymm) && has(ebx, bit_AVX2);
       avx512 = avx2 && has(saved, zmm) && has(ebx, bit_AVX512F | bit_AVX512BW | bit_AVX512VL | bit_AVX512DQ);
+      constexpr unsigned int bf16_dot = 1u << 5;  // AVX512_BF16, in EAX of leaf 7, subleaf 1
+      avx512_bf16 = avx512 && eax >= 1 && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && has(eax, bf16_dot);
     }
   }
+  if (avx512_bf16) found.sets[found.count++] = Mma::avx512_bf16;
   if (avx512) found.sets[found.count++] = Mma::avx512;
   if (avx2) found.sets[found.count++] = Mma::avx2;
   found.sets[found.count++] = Mma::portable;
@@ -45,7 +48,17 @@ Found find_instruction_sets() {
 }
 
 const Kernels& table_of(Mma mma) {
-  return mma == Mma::avx512 ? avx512_kernels : mma == Mma::avx2 ? avx2_kernels : portable_kernels;
+  switch (mma) {
+    case Mma::portable:
+      return portable_kernels;
+    case Mma::avx2:
+      return avx2_kernels;
+    case Mma::avx512:
+      return avx512_kernels;
+    case Mma::avx512_bf16:
+      return avx512_bf16_kernels;
+  }
+  __builtin_unreachable();
 }
 
 #else
@@ -54,10 +67,6 @@ Found find_instruction_sets() { return {{Mma::portable}, 1}; }
 const Kernels& table_of(Mma) { return portable_kernels; }
 
 #endif
-
-constexpr std::string_view name_of(Mma mma) {
-  return mma == Mma::avx512 ? "avx512" : mma == Mma::avx2 ? "avx2" : "portable";
-}
 
 }  // namespace
 
@@ -70,11 +79,10 @@ const Kernels& kernels(Mma mma) {
   std::string at_hand;
   for (const Mma set : instruction_sets()) {
     if (set == mma) return table_of(mma);
-    at_hand += std::string(at_hand.empty() ? "" : ", ") + std::string(name_of(set));
+    at_hand += (at_hand.empty() ? "" : ", ") + to_string(set);
   }
-  throw Error(ErrorCode::plan_unavailable,
-              "this machine lacks the instruction set of mma=" + std::string(name_of(mma)) + "; it has " + at_hand +
-                  ": use one of these or leave mma out");
+  throw Error(ErrorCode::plan_unavailable, "this machine lacks the instruction set of mma=" + to_string(mma) +
+                                               "; it has " + at_hand + ": use one of these or leave mma out");
 }
 
 }  // namespace tilewright::cpu

@@ -1,7 +1,7 @@
 // The instruction sets: one table of functions each, made of one set of templates.
 //
-// portable.cpp, avx2.cpp and avx512.cpp each describe one vector register as a type V and instantiate the same
-// templates (panels, packing, micro-kernel, blocks) for it. V has, for vectors of `lanes` floats:
+// portable.cpp, avx2.cpp, avx512.cpp and avx512_bf16.cpp each describe one vector register as a type V and instantiate
+// the same templates (panels, packing, micro-kernel, blocks) for it. V has, for vectors of `lanes` floats:
 //
 //   Reg, lanes, mr                            register type, its lanes, rows of the largest register tile
 //   zero(), broadcast(p)                      zeros; *p in every lane
@@ -27,8 +27,9 @@
 namespace tilewright::cpu {
 
 extern const Kernels portable_kernels;
-extern const Kernels avx2_kernels;    // x86-64 only
-extern const Kernels avx512_kernels;  // x86-64 only
+extern const Kernels avx2_kernels;         // x86-64 only
+extern const Kernels avx512_kernels;       // x86-64 only
+extern const Kernels avx512_bf16_kernels;  // x86-64 only
 
 /// The table of the instruction set V.
 template <class V>

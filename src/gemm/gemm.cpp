@@ -15,9 +15,9 @@ namespace {
 constexpr double serial_products = 1 << 18;
 
 i64 threads_for(const Problem& problem, i64 asked) {
-  if (asked < 0) {
+  if (asked < 0 || asked > cpu::most_threads) {
     throw Error(ErrorCode::plan_value,
-                fmt::format("threads is {}; give 1 or more, or 0 for as many as there are", asked));
+                fmt::format("threads is {}; give 1 to {}, or 0 for as many as there are", asked, cpu::most_threads));
   }
   const double products =
       static_cast<double>(problem.m) * static_cast<double>(problem.n) * static_cast<double>(problem.k);

@@ -381,7 +381,9 @@ std::string element_section(const Geometry& geometry, const ExplainFocus::Elemen
   }
 
   const std::string product_rounding = geometry.plan.mma == Mma::portable ? "the product and the sum are each rounded"
-                                                                          : "one fused multiply-add, rounded once";
+                                       : geometry.plan.mma == Mma::avx512_bf16
+                                           ? "one fused multiply-add, rounded once, subnormals as zeros"
+                                           : "one fused multiply-add, rounded once";
   text += "\n  The sum, in words:\n";
   if (parts == 1) {
     text += paragraph(fmt::format("acc = 0; for k = 0 to {}: acc = acc + A[{}, k]*B[k, {}] in FP32 ({}). The order is "

@@ -11,6 +11,7 @@ namespace tilewright::plan {
 namespace {
 
 double flops_per_us(Mma mma) {
+  if (mma == Mma::avx512_bf16) return cpu_rates.flops_avx512_bf16;
   if (mma == Mma::avx512) return cpu_rates.flops_avx512;
   return mma == Mma::avx2 ? cpu_rates.flops_avx2 : cpu_rates.flops_portable;
 }

@@ -11,7 +11,8 @@ namespace tilewright::plan {
 
 /// What one core does in a microsecond, and what beginning something costs.
 struct CpuRates {
-  double flops_avx512 = 110e3, flops_avx2 = 55e3, flops_portable = 15e3;  // of the micro-kernel, panels in the L2
+  double flops_avx512_bf16 = 220e3, flops_avx512 = 110e3, flops_avx2 = 55e3,
+         flops_portable = 15e3;        // of the micro-kernel, panels in the L2
   double beyond_l2 = 0.75;             // its share of that rate when accumulator and panels exceed the L2
   double packed_elements = 6e3;        // converted and packed, unit stride
   double gathered_elements = 0.8e3;    // the same, element by element

@@ -48,7 +48,18 @@ enum class Rejection : unsigned char {
 
 std::string text_of(const TileShape& tile) { return fmt::format("{}x{}x{}", tile.m, tile.n, tile.k); }
 
-std::string_view name_of(Mma mma) { return mma == Mma::portable ? "portable" : mma == Mma::avx2 ? "avx2" : "avx512"; }
+/// The widest instruction set at hand that multiplies the problem's inputs.
+Mma widest_set(const Problem& problem, const CpuDescription& cpu) {
+  if (multiplies(cpu.mma, problem.input)) return cpu.mma;
+  for (const Mma mma : cpu.instruction_sets) {
+    if (multiplies(mma, problem.input)) return mma;
+  }
+  return Mma::portable;
+}
+
+constexpr i64 beyond_63_bits = std::numeric_limits<i64>::max();  // stands for a workspace that cannot be counted
+
+bool fits_budget(i64 needed, i64 budget) { return needed <= budget && needed != beyond_63_bits; }
 
 /// Whether anything is summed: of an empty sum or result, any number of parts does nothing.
 bool has_work(const Problem& problem) { return problem.m > 0 && problem.n > 0 && problem.k > 0; }
@@ -77,6 +88,10 @@ void check_request(const Problem& problem, const PlanRequest& request, const Cpu
   }
   if (threads < 0)
     throw Error(ErrorCode::problem, fmt::format("threads = {}: give 1 or more, or 0 for all cores.", threads));
+  if (workspace_bytes < 0) {
+    throw Error(ErrorCode::plan_value,
+                fmt::format("the workspace budget is {} bytes: give 0 or more.", workspace_bytes));
+  }
   if (request.warps.value_or(1) != 1) {
     unavailable(fmt::format("w{}: a CPU program is one thread; write w1 or leave the field out.", *request.warps));
   }
@@ -91,8 +106,12 @@ void check_request(const Problem& problem, const PlanRequest& request, const Cpu
   }
   if (request.mma && std::ranges::find(cpu.instruction_sets, *request.mma) == cpu.instruction_sets.end()) {
     std::string sets;
-    for (const Mma mma : cpu.instruction_sets) sets += fmt::format("{}{}", sets.empty() ? "" : ", ", name_of(mma));
-    unavailable(fmt::format("mma={} is not at hand on this CPU. It has {}.", name_of(*request.mma), sets));
+    for (const Mma mma : cpu.instruction_sets) sets += fmt::format("{}{}", sets.empty() ? "" : ", ", to_string(mma));
+    unavailable(fmt::format("mma={} is not at hand on this CPU. It has {}.", to_string(*request.mma), sets));
+  }
+  if (request.mma && !multiplies(*request.mma, problem.input)) {
+    unavailable(fmt::format("mma={} multiplies bf16 inputs alone, and these are {}. Use mma={}, or leave mma out.",
+                            to_string(*request.mma), name_of(problem.input), to_string(widest_set(problem, cpu))));
   }
   if (request.order && request.order->group < 1) {
     throw Error(ErrorCode::plan_value,
@@ -108,11 +127,15 @@ void check_request(const Problem& problem, const PlanRequest& request, const Cpu
     const i64 bk = request.tile ? request.tile->k : std::ranges::min(tiles, {}, &TileShape::k).k;
     if (has_work(problem) && request.split->parts > cdiv(problem.k, bk)) refuse_parts(problem, *request.split, bk);
     const i64 needed = workspace_of(problem, *request.split);
-    if (needed > workspace_bytes) {
+    if (!fits_budget(needed, workspace_bytes)) {
       throw Error(ErrorCode::workspace,
-                  fmt::format("split_k({}) of a {}x{} result needs {} bytes of workspace, and the budget is {}. Raise "
-                              "the budget or use split=none.",
-                              request.split->parts, problem.m, problem.n, needed, workspace_bytes));
+                  needed == beyond_63_bits
+                      ? fmt::format("split_k({}) of a {}x{} result needs more than 2^63 bytes of workspace, which no "
+                                    "budget allows. Use split=none.",
+                                    request.split->parts, problem.m, problem.n)
+                      : fmt::format("split_k({}) of a {}x{} result needs {} bytes of workspace, and the budget is {}. "
+                                    "Raise the budget or use split=none.",
+                                    request.split->parts, problem.m, problem.n, needed, workspace_bytes));
     }
   }
 }
@@ -151,7 +174,7 @@ void for_each_split(const Problem& problem, const PlanRequest& request, const Co
     if (owned == 0 || parts > cover.steps || owned * static_cast<double>(before) >= static_cast<double>(threads))
       return;
     plan.split = {SplitKind::split_k, parts};
-    const bool fits = workspace_of(problem, plan.split) <= workspace_bytes;
+    const bool fits = fits_budget(workspace_of(problem, plan.split), workspace_bytes);
     visit(plan, fits ? Rejection::none : Rejection::workspace);
     if (!fits) return;
     before = parts;
@@ -173,7 +196,7 @@ void for_each_candidate(const Problem& problem, const PlanRequest& request, cons
   Plan plan;
   plan.a = request.a.value_or(problem.a.unit == UnitAxis::none ? Mover::gather : Mover::pack);
   plan.b = request.b.value_or(problem.b.unit == UnitAxis::none ? Mover::gather : Mover::pack);
-  plan.mma = request.mma.value_or(cpu.mma);
+  plan.mma = request.mma.value_or(widest_set(problem, cpu));
   for (std::size_t i = 0; i < covers.size(); ++i) {
     plan.tile = tiles[i];
     plan.order = request.order.value_or(Order{});
@@ -204,8 +227,10 @@ std::string reason_of(Rejection rejection, const Plan& plan, const Problem& prob
                        text_of(*smaller_cover(static_cast<std::size_t>(at), covers)));
   }
   if (rejection == Rejection::workspace) {
+    const i64 needed = workspace_of(problem, plan.split);
     return fmt::format("split_k({}) needs {} bytes of workspace, the budget is {}", plan.split.parts,
-                       with_separators(workspace_of(problem, plan.split)), with_separators(workspace_bytes));
+                       needed == beyond_63_bits ? "more than 2^63" : with_separators(needed),
+                       with_separators(workspace_bytes));
   }
   return fmt::format("{} parts, but K = {} has {} steps of {}", plan.split.parts, problem.k,
                      cdiv(problem.k, plan.tile.k), plan.tile.k);
@@ -230,7 +255,7 @@ std::string reason_of(const std::vector<Candidate>& candidates, std::size_t rank
 i64 workspace_of(const Problem& problem, const Split& split) {
   if (split.kind == SplitKind::none) return 0;
   const Count bytes = product({split.parts, problem.m, problem.n, i64{sizeof(float)}});
-  return bytes.fits ? bytes.exact : std::numeric_limits<i64>::max();
+  return bytes.fits ? bytes.exact : beyond_63_bits;
 }
 
 Cheapest cheapest_plan(const Problem& problem, const PlanRequest& request, const CpuDescription& cpu, i64 threads,

@@ -17,12 +17,12 @@ namespace {
 
 constexpr std::string_view all_fields =
     "BMxBNxBK (first), wN, sN, order=linear|grouped(G), split=none|split_k(S), a=pack|gather, b=pack|gather, "
-    "mma=portable|avx2|avx512";
+    "mma=portable|avx2|avx512|avx512_bf16";
 
 constexpr std::array<std::pair<std::string_view, Mover>, 2> movers = {
     {{"pack", Mover::pack}, {"gather", Mover::gather}}};
-constexpr std::array<std::pair<std::string_view, Mma>, 3> mmas = {
-    {{"portable", Mma::portable}, {"avx2", Mma::avx2}, {"avx512", Mma::avx512}}};
+constexpr std::array<std::pair<std::string_view, Mma>, 4> mmas = {
+    {{"portable", Mma::portable}, {"avx2", Mma::avx2}, {"avx512", Mma::avx512}, {"avx512_bf16", Mma::avx512_bf16}}};
 
 template <class Table, class Value>
 std::string_view name_in(const Table& table, Value value) {
@@ -164,6 +164,8 @@ PlanRequest parse_plan(std::string_view text) {
   }
   return request;
 }
+
+std::string to_string(Mma mma) { return std::string(name_in(mmas, mma)); }
 
 std::string to_string(const Plan& plan) {
   const std::string order =

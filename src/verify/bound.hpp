@@ -2,9 +2,11 @@
 //
 // An element passes when |got - C| <= gamma(K+2) * (|A||B|) + K * 2^-150 + 1.01 * u_o * |C| + eta_o, where C is the
 // FP64 sum. The first term covers K products and K sums in FP32 in any order (Higham, Accuracy and Stability of
-// Numerical Algorithms, 3.1), the second what each product may lose below FP32's smallest subnormal, the third the one
-// rounding to the output type, the fourth its subnormals. Infinity is right where the FP32 sum may have passed the
-// output's overflow midpoint, and the only right answer where it must have. A NaN matches a NaN and nothing else.
+// Numerical Algorithms, 3.1), the second what each product may lose below FP32's smallest subnormal (K * 2^-126 where
+// subnormals are flushed), the third the one rounding to the output type, the fourth its subnormals. Infinity is right
+// where the FP32 sum may have passed the output's overflow midpoint, and the only right answer where it must have. FP32
+// sums may also overflow on the way to a C that is small: an infinity is right where the terms of its sign alone reach
+// FP32's midpoint, and a NaN where those of both signs do. Any other NaN matches a NaN and nothing else.
 #pragma once
 
 #include <cmath>
@@ -21,6 +23,8 @@ struct Rounding {
   double midpoint;  // magnitudes from here on become infinity
 };
 
+constexpr double fp32_midpoint = 0x1.ffffffp127;
+
 constexpr Rounding rounding_of(DType output) {
   switch (output) {
     case DType::f16:
@@ -28,7 +32,7 @@ constexpr Rounding rounding_of(DType output) {
     case DType::bf16:
       return {0x1p-8, 0x1p-134, 0x1.ffp127};
     default:
-      return {0x1p-24, 0x1p-150, 0x1.ffffffp127};
+      return {0x1p-24, 0x1p-150, fp32_midpoint};
   }
 }
 
@@ -44,7 +48,13 @@ struct SumError {
   double relative;  // to |A||B|
   double lost;      // by underflow of the products
 };
-constexpr SumError sum_error(i64 k) { return {gamma(k + 2), static_cast<double>(k) * 0x1p-150}; }
+/// flushed: by an instruction set that takes inputs below 2^-126 for zeros, and makes zeros of such sums; C is the
+/// product of what it takes the inputs for.
+constexpr SumError sum_error(i64 k, bool flushed = false) {
+  return {gamma(k + 2), static_cast<double>(k) * (flushed ? 0x1p-126 : 0x1p-150)};
+}
+/// An input below 2^-126 as such an instruction set takes it.
+inline double flush(double input) { return std::fabs(input) < 0x1p-126 ? std::copysign(0.0, input) : input; }
 
 /// The error of `got` as a fraction of its bound: at most 1 is right. expected and magnitude are C and |A||B| in FP64.
 /// Infinite for a wrong NaN or infinity.
@@ -53,9 +63,15 @@ inline double error_fraction(double expected, double magnitude, const SumError& 
   constexpr double wrong = std::numeric_limits<double>::infinity();
   if (std::isnan(expected)) return std::isnan(got) ? 0 : wrong;
   if (std::isinf(expected)) return got == expected ? 0 : wrong;
-  if (std::isnan(got)) return wrong;
   const double band = sum.relative * magnitude + sum.lost;  // where the FP32 sum may lie around C
-  if (std::isinf(got)) return std::copysign(1.0, got) * expected + band >= output.midpoint ? 0 : wrong;
+  if (!std::isfinite(got)) {
+    // No partial sum is above the positive terms' sum, (|A||B| + C) / 2, or below that of the negative ones.
+    const bool up = (magnitude + expected) / 2 + band >= fp32_midpoint;
+    const bool down = (magnitude - expected) / 2 + band >= fp32_midpoint;
+    if (std::isnan(got)) return up && down ? 0 : wrong;
+    if (got > 0 ? up : down) return 0;
+    return std::copysign(1.0, got) * expected + band >= output.midpoint ? 0 : wrong;
+  }
   if (std::fabs(expected) - band >= output.midpoint) return wrong;
   return std::fabs(got - expected) / (band + 1.01 * output.unit * std::fabs(expected) + output.smallest);
 }

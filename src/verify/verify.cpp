@@ -158,6 +158,7 @@ struct Verification {
   verification::Sample sample;
   verification::SumError sum_error;
   verification::Rounding output;
+  bool flushed;  // inputs below 2^-126 were taken for zeros
 
   /// The verdict on a block of count_m x count_n sampled elements from the (m, n)-th on.
   VerifyResult block(i64 m, i64 n, i64 count_m, i64 count_n, i64 edge, Scratch& scratch) const {
@@ -170,6 +171,10 @@ struct Verification {
       const i64 length = std::min(depth, a.cols - k);
       fill_panel(a.type, a_rows, sample.rows, m, count_m, row_strip, k, length, scratch.a.data());
       fill_panel(b.type, b_cols, sample.cols, n, count_n, col_strip, k, length, scratch.b.data());
+      if (flushed) {
+        std::ranges::transform(scratch.a, scratch.a.begin(), verification::flush);
+        std::ranges::transform(scratch.b, scratch.b.begin(), verification::flush);
+      }
       for (i64 i = 0; i < count_m; i += row_strip) {
         for (i64 j = 0; j < count_n; j += col_strip) {
           add_products(scratch.a.data() + i * depth, scratch.b.data() + j * depth, length,
@@ -210,13 +215,15 @@ struct Verification {
 
 VerifyResult verify(const MatrixView& a, const MatrixView& b, const MatrixView& c, const VerifyOptions& options) {
   check_product(a, b, c);
+  const bool flushed = options.mma == Mma::avx512_bf16;
   const Verification verification{
       a,
       b,
       c,
       verification::choose_sample(c.rows, c.cols, a.cols, options.most_products, options.seed),
-      verification::sum_error(a.cols),
-      verification::rounding_of(c.type)};
+      verification::sum_error(a.cols, flushed),
+      verification::rounding_of(c.type),
+      flushed};
   VerifyResult result;
   result.total = verification::product_or_most(c.rows, c.cols);
   if (result.total == 0) return result;

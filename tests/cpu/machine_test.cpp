@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -50,7 +51,11 @@ TEST(InstructionSets, WidestFirstAndPortableLast) {
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
-  EXPECT_EQ(sets.front(), avx512 ? Mma::avx512 : avx2 ? Mma::avx2 : Mma::portable);
+  const bool bf16 = avx512 && __builtin_cpu_supports("avx512bf16");
+  EXPECT_EQ(sets.front(), bf16 ? Mma::avx512_bf16 : avx512 ? Mma::avx512 : avx2 ? Mma::avx2 : Mma::portable);
+  for (const Mma mma : {Mma::portable, Mma::avx2, Mma::avx512}) {
+    EXPECT_EQ(std::ranges::count(sets, mma), mma == Mma::portable || (mma == Mma::avx2 ? avx2 : avx512) ? 1 : 0);
+  }
 #endif
 }
 
@@ -197,7 +202,8 @@ TEST(InstructionSets, ObjectsShareNothing) {
   const std::pair<const char*, const char*> objects[] = {
       {"portable", ""},
       {"avx2", "-mavx2 -mfma -mf16c"},
-      {"avx512", "-mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c"}};
+      {"avx512", "-mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c"},
+      {"avx512_bf16", "-mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512bf16 -mfma -mf16c"}};
   for (const auto& [set, flags] : objects) {
     const std::string source = TILEWRIGHT_SOURCE_DIR, object = (root.path / set).string() + ".o";
     const std::string compiled = output_of("c++ -std=c++20 -O0 " + std::string(flags) + " -I" + source + "/include -I" +

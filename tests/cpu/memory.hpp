@@ -182,12 +182,10 @@ inline u32 pick(std::uint64_t seed, u32 count) {
 
 constexpr DType types[] = {DType::f16, DType::bf16, DType::f32};
 
-inline std::string name(Mma mma) { return mma == Mma::avx512 ? "avx512" : mma == Mma::avx2 ? "avx2" : "portable"; }
-
 /// Runs a test for each instruction set of this machine.
 inline void for_each_set(const std::function<void(const cpu::Kernels&)>& test) {
   for (const Mma mma : cpu::instruction_sets()) {
-    SCOPED_TRACE(name(mma));
+    SCOPED_TRACE(to_string(mma));
     test(cpu::kernels(mma));
     if (::testing::Test::HasFatalFailure()) return;
   }

@@ -35,9 +35,10 @@ struct Filled {
   }
 };
 
-/// acc += a * b through the kernels, and every element of acc against the definition; nothing beyond column n is
-/// written.
-void check_product(const cpu::Kernels& kernels, DType type, const Filled& a, const Filled& b) {
+/// acc += a * b through the kernels that an instruction set has for the type, and every element of acc against the
+/// definition; nothing beyond column n is written.
+void check_product(const cpu::Kernels& set, DType type, const Filled& a, const Filled& b) {
+  const cpu::Kernels& kernels = set.for_operands(type, type);
   const int m = a.plane.row.extent, n = b.plane.row.extent, k = a.plane.col.extent;
   const i64 ld = (n + 15) / 16 * 16 + (n % 3 == 0 ? 16 : 0);
   const Floats a_panel(kernels.a_panel_floats(m, k)), b_panel(kernels.b_panel_floats(n, k)), acc(m * ld);
@@ -101,27 +102,51 @@ TEST(Multiply, EveryLayoutAndBoundOnOneBlock) {
 
 TEST(Multiply, BoundsMayBeEmptyOrBeyondTheBlock) {
   for_each_set([](const cpu::Kernels& kernels) {
-    for (int kind : {0, 2, 4}) {
-      Plane nothing = plane(kind, 20, 20, false);
-      nothing.row.end = 0;
-      const Filled b(plane(0, 20, 20, false), DType::f16, Edge::end, 3);
-      check_product(kernels, DType::f16, Filled(nothing, DType::f16, Edge::end, 1), b);
-      nothing = plane(kind, 20, 20, false);
-      nothing.col.begin = 20;
-      check_product(kernels, DType::f16, Filled(nothing, DType::f16, Edge::end, 1), b);
-      Filled wide(plane(kind, 20, 20, false), DType::f16, Edge::end, 1);
-      wide.plane.row.begin = wide.plane.col.begin = -5;  // the block is what counts
-      wide.plane.row.end = wide.plane.col.end = 1000;
-      check_product(kernels, DType::f16, wide, b);
+    for (const DType type : {DType::f16, DType::bf16}) {
+      for (int kind : {0, 2, 4}) {
+        Plane nothing = plane(kind, 20, 20, false);
+        nothing.row.end = 0;
+        const Filled b(plane(0, 20, 20, false), type, Edge::end, 3);
+        check_product(kernels, type, Filled(nothing, type, Edge::end, 1), b);
+        nothing = plane(kind, 20, 20, false);
+        nothing.col.begin = 20;
+        check_product(kernels, type, Filled(nothing, type, Edge::end, 1), b);
+        Filled wide(plane(kind, 20, 20, false), type, Edge::end, 1);
+        wide.plane.row.begin = wide.plane.col.begin = -5;  // the block is what counts
+        wide.plane.row.end = wide.plane.col.end = 1000;
+        check_product(kernels, type, wide, b);
+      }
     }
   });
 }
 
 TEST(Multiply, NothingToAddLeavesTheAccumulator) {
   for_each_set([](const cpu::Kernels& kernels) {
-    const Filled a(plane(0, 20, 0, false), DType::f16, Edge::end, 1),
-        b(plane(0, 20, 0, false), DType::f16, Edge::end, 1);
-    check_product(kernels, DType::f16, a, b);
+    for (const DType type : {DType::f16, DType::bf16}) {
+      const Filled a(plane(0, 20, 0, false), type, Edge::end, 1), b(plane(0, 20, 0, false), type, Edge::end, 1);
+      check_product(kernels, type, a, b);
+    }
+  });
+}
+
+/// Bounds along K that begin and end at every position of a pair and of a vector.
+TEST(Multiply, EveryBoundAlongK) {
+  for_each_set([](const cpu::Kernels& kernels) {
+    constexpr int k = 70;
+    for (const int kind : {0, 2, 4, 10}) {
+      const Filled b(plane(1, 33, k, false), DType::bf16, Edge::end, 3);
+      for (int begin = 0; begin <= k; ++begin) {
+        for (const int end : {begin, begin + 1, begin + 2, begin + 31, begin + 32, begin + 33, k - 1, k}) {
+          if (end < begin || end > k) continue;
+          Plane bounded = plane(kind, 15, k, false);
+          bounded.col.begin = begin;
+          bounded.col.end = end;
+          const Edge edge = begin % 2 == 0 ? Edge::begin : Edge::end;
+          check_product(kernels, DType::bf16, Filled(bounded, DType::bf16, edge, 1), b);
+          if (::testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
   });
 }
 
@@ -129,8 +154,9 @@ TEST(Multiply, NothingToAddLeavesTheAccumulator) {
 /// a fault.
 TEST(Multiply, ReadsNothingBetweenTheLines) {
   const i64 page = oracle::page_bytes();
-  for_each_set([&](const cpu::Kernels& kernels) {
+  for_each_set([&](const cpu::Kernels& set) {
     for (const DType type : types) {
+      const cpu::Kernels& kernels = set.for_operands(type, type);
       const i64 stride = 2 * page / size_of(type);
       for (const bool at_end : {false, true}) {
         for (const bool k_contiguous : {true, false}) {
@@ -165,30 +191,37 @@ TEST(Multiply, ReadsNothingBetweenTheLines) {
   });
 }
 
-/// Products of random floats, where every order of addition gives other bits.
-std::vector<u32> product_bits(const cpu::Kernels& kernels, const std::vector<float>& a, const std::vector<float>& b,
-                              int k, int i0, int m, int j0, int n) {
+constexpr float value_in(float x) { return x; }
+constexpr float value_in(bf16 x) { return to_float(x); }
+
+/// The product of rows i0 .. i0 + m of a and columns j0 .. j0 + n of b, both with k contiguous, added to `start`: bits.
+template <class E>
+std::vector<u32> product_bits(const cpu::Kernels& set, const std::vector<E>& a, const std::vector<E>& b, int k, int i0,
+                              int m, int j0, int n, float start = 0) {
+  const cpu::Kernels& kernels = set.for_operands(dtype_of<E>, dtype_of<E>);
   const i64 ld = (n + 15) / 16 * 16;
   const Floats a_panel(kernels.a_panel_floats(m, k)), b_panel(kernels.b_panel_floats(n, k)), acc(m * ld);
-  std::memset(acc.data(), 0, static_cast<std::size_t>(m * ld * 4));
-  kernels.pack_a(
-      {.base = a.data() + i0 * k, .type = DType::f32, .strip_stride = k, .k_stride = 1, .s_end = m, .k_end = k}, m, k,
-      a_panel.data());
-  kernels.pack_b(
-      {.base = b.data() + j0 * k, .type = DType::f32, .strip_stride = k, .k_stride = 1, .s_end = n, .k_end = k}, n, k,
-      b_panel.data());
+  std::fill_n(acc.data(), m * ld, start);
+  const auto operand = [k](const E* base, int lines) {
+    return cpu::Operand{
+        .base = base, .type = dtype_of<E>, .strip_stride = k, .k_stride = 1, .s_end = lines, .k_end = k};
+  };
+  kernels.pack_a(operand(a.data() + i0 * k, m), m, k, a_panel.data());
+  kernels.pack_b(operand(b.data() + j0 * k, n), n, k, b_panel.data());
   kernels.multiply(a_panel.data(), b_panel.data(), m, n, k, acc.data(), ld);
   std::vector<u32> bits;
   for (int i = 0; i < m * n; ++i) bits.push_back(std::bit_cast<u32>(acc.data()[i / n * ld + i % n]));
   return bits;
 }
 
-TEST(Multiply, BitsDoNotDependOnThePosition) {
+/// Random numbers, where every order of addition gives other bits.
+template <class E>
+void bits_do_not_depend_on_the_position() {
   constexpr int size = 80, k = 61;
-  std::vector<float> a, b;
+  std::vector<E> a, b;
   for (u32 i = 0; i < size * k; ++i) {
-    a.push_back(static_cast<float>(pick(i, 2000001)) * 1e-6f - 1);
-    b.push_back(static_cast<float>(pick(i + 77777, 2000001)) * 1e-6f - 1);
+    a.push_back(from_float<E>(static_cast<float>(pick(i, 2000001)) * 1e-6f - 1));
+    b.push_back(from_float<E>(static_cast<float>(pick(i + 77777, 2000001)) * 1e-6f - 1));
   }
   std::vector<std::vector<u32>> fused;  // instruction sets with a fused multiply-add agree bit for bit
   for_each_set([&](const cpu::Kernels& kernels) {
@@ -207,10 +240,10 @@ TEST(Multiply, BitsDoNotDependOnThePosition) {
       }
     }
     float plain = 0, once = 0;  // element (0, 0) by the two rules
-    for (int at = 0; at < k; ++at) {
-      const float product = a[static_cast<std::size_t>(at)] * b[static_cast<std::size_t>(at)];
+    for (std::size_t at = 0; at < k; ++at) {
+      const float product = value_in(a[at]) * value_in(b[at]);
       plain += product;
-      once = std::fma(a[static_cast<std::size_t>(at)], b[static_cast<std::size_t>(at)], once);
+      once = std::fma(value_in(a[at]), value_in(b[at]), once);
     }
     EXPECT_EQ(std::bit_cast<float>(whole[0]), kernels.mma == Mma::portable ? plain : once);
     if (kernels.mma != Mma::portable) fused.push_back(whole);
@@ -218,12 +251,18 @@ TEST(Multiply, BitsDoNotDependOnThePosition) {
   for (const std::vector<u32>& bits : fused) EXPECT_EQ(bits, fused.front());
 }
 
-TEST(Multiply, InfinitiesAndNaNsStayInTheirRowAndColumn) {
+TEST(Multiply, BitsDoNotDependOnThePosition) {
+  bits_do_not_depend_on_the_position<float>();
+  bits_do_not_depend_on_the_position<bf16>();
+}
+
+template <class E>
+void infinities_and_nans_stay_in_their_row_and_column() {
   for_each_set([](const cpu::Kernels& kernels) {
     constexpr int m = 29, n = 45, k = 20;
-    std::vector<float> a(m * k, 1), b(n * k, 1);
-    a[5 * k + 19] = std::numeric_limits<float>::infinity();
-    b[33 * k + 7] = std::numeric_limits<float>::quiet_NaN();
+    std::vector<E> a(m * k, from_float<E>(1)), b(n * k, from_float<E>(1));
+    a[5 * k + 19] = from_float<E>(std::numeric_limits<float>::infinity());
+    b[33 * k + 7] = from_float<E>(std::numeric_limits<float>::quiet_NaN());
     const std::vector<u32> bits = product_bits(kernels, a, b, k, 0, m, 0, n);
     for (int i = 0; i < m; ++i) {
       for (int j = 0; j < n; ++j) {
@@ -235,6 +274,72 @@ TEST(Multiply, InfinitiesAndNaNsStayInTheirRowAndColumn) {
         }
       }
     }
+  });
+}
+
+TEST(Multiply, InfinitiesAndNaNsStayInTheirRowAndColumn) {
+  infinities_and_nans_stay_in_their_row_and_column<float>();
+  infinities_and_nans_stay_in_their_row_and_column<bf16>();
+}
+
+/// x, or a zero of its sign if it is subnormal.
+float flushed(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.0f, x) : x; }
+
+/// A product of bf16 by docs/numerics.md: one fused multiply-add after the other, with subnormals flushed or kept.
+u32 sum_bits(const bf16* a, const bf16* b, int k, float start, bool flushes) {
+  float sum = start;
+  for (int at = 0; at < k; ++at) {
+    const float x = to_float(a[at]), y = to_float(b[at]);
+    sum = flushes ? flushed(std::fma(flushed(x), flushed(y), flushed(sum))) : std::fma(x, y, sum);
+  }
+  if (flushes && k % 2 == 1) sum += 0.0f;  // the zero behind an odd k, for which a sum of -0 becomes +0
+  return std::bit_cast<u32>(sum);
+}
+
+/// Numbers of all magnitudes, with many subnormals, products and sums around 2^-126, against a scalar sum in order of
+/// k.
+TEST(Multiply, Bf16NearZeroIsKeptOrFlushedAsTheInstructionSetSays) {
+  constexpr int m = 20, n = 33;
+  for_each_set([](const cpu::Kernels& kernels) {
+    if (kernels.mma == Mma::portable) return;  // rounds twice a step
+    for (const auto& [a_exponent, b_exponent] :
+         {std::pair<u32, u32>{0, 120}, {0, 230}, {55, 62}, {62, 62}, {120, 120}}) {
+      for (const int k : {1, 2, 3, 16, 45}) {
+        std::vector<bf16> a, b;
+        const auto number = [&](u32 seed, u32 from) {
+          return bf16{
+              static_cast<u16>((pick(seed, 2) << 15) | ((from + pick(seed + 1, 8)) << 7) | pick(seed + 2, 128))};
+        };
+        for (u32 i = 0; i < static_cast<u32>(m * k); ++i) a.push_back(number(3 * i, a_exponent));
+        for (u32 i = 0; i < static_cast<u32>(n * k); ++i) b.push_back(number(3 * i + 99999, b_exponent));
+        for (const float start : {0.0f, 0x1.8p-127f, -0x1p-126f, 1.0f}) {
+          const std::vector<u32> bits = product_bits(kernels, a, b, k, 0, m, 0, n, start);
+          for (int at = 0; at < m * n; ++at) {
+            const int i = at / n, j = at % n;
+            ASSERT_EQ(bits[static_cast<std::size_t>(at)],
+                      sum_bits(a.data() + i * k, b.data() + j * k, k, start, kernels.mma == Mma::avx512_bf16))
+                << "element (" << i << ", " << j << "), K = " << k << ", exponents from " << a_exponent << " and "
+                << b_exponent;
+          }
+        }
+      }
+    }
+  });
+}
+
+/// What a caller meets: a subnormal factor, a product that is too small, and a sum that was subnormal before.
+TEST(Multiply, Bf16DotProductsMakeZerosOfSubnormals) {
+  for_each_set([](const cpu::Kernels& kernels) {
+    const bool flushes = kernels.mma == Mma::avx512_bf16;
+    const auto product = [&](float x, float y, float start) {
+      return std::bit_cast<float>(product_bits<bf16>(kernels, {to_bf16(x)}, {to_bf16(y)}, 1, 0, 1, 0, 1, start)[0]);
+    };
+    EXPECT_EQ(product(0x1p-127f, 0x1p100f, 0), flushes ? 0 : 0x1p-27f);
+    EXPECT_EQ(product(0x1p-126f, 0x1p100f, 0), 0x1p-26f);
+    EXPECT_EQ(product(0x1p-70f, 0x1p-70f, 0), flushes ? 0 : 0x1p-140f);
+    EXPECT_EQ(product(0x1p-63f, 0x1p-63f, 0), 0x1p-126f);
+    EXPECT_EQ(product(0, 1, 0x1p-130f), flushes ? 0 : 0x1p-130f);
+    EXPECT_EQ(product(0x1p-126f, 1, 0x1p-127f), flushes ? 0x1p-126f : 0x1.8p-126f);
   });
 }
 

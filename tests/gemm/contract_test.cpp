@@ -316,6 +316,13 @@ TEST_F(Contract, plan_unavailable) {
   request.mma = Mma::avx512;
   expect_refused(ErrorCode::plan_unavailable, {"avx512", "portable"},
                  [&] { choose_plan(problem_of(a, b, c), request, CpuDescription{}, 1, 0); });
+  // One that the machine has, for inputs that it does not multiply.
+  CpuDescription cpu;
+  cpu.mma = Mma::avx512_bf16;
+  cpu.instruction_sets = {Mma::avx512_bf16, Mma::portable};
+  request.mma = Mma::avx512_bf16;
+  expect_refused(ErrorCode::plan_unavailable, {"avx512_bf16", "f16", "portable"},
+                 [&] { choose_plan(problem_of(a, b, c), request, cpu, 1, 0); });
 }
 
 TEST_F(Contract, plan_value) {
@@ -325,7 +332,10 @@ TEST_F(Contract, plan_value) {
   options.plan = {};
   options.threads = -1;
   refused(ErrorCode::plan_value, {"-1"});
-  options.threads = 0;
+  options = {};
+  options.workspace_bytes = -1;
+  refused(ErrorCode::plan_value, {"-1 bytes"});
+  options = {};
   const Input sliced(Type::f16, 6, 5, Layout::sliced, Edge::end, ones);
   a = view_of(sliced.cells());
   options.plan.a = Mover::pack;

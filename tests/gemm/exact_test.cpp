@@ -49,6 +49,7 @@ void run_all_plans(const TileShape& tile, const shapes::Shape& shape, const Walk
       whole_numbers(random, in, shape.k, shape.n, walk.next(oracle::input_layouts, 13), walk.next(edges, 2), positive);
   const auto bits = oracle::exact_bits_of(a.cells(), b.cells(), out);
   for (const Mma mma : this_cpu().instruction_sets) {
+    if (!multiplies(mma, harness::dtype_of(in))) continue;
     for (const i64 parts : {1, 3}) {
       PlanRequest request;
       request.tile = tile;
@@ -120,6 +121,7 @@ TEST(Exact, every_combination_of_layouts) {
         const auto bits = oracle::exact_bits_of(a.cells(), b.cells(), out);
         for (const Layout lc : oracle::output_layouts) {
           for (const Mma mma : this_cpu().instruction_sets) {
+            if (!multiplies(mma, harness::dtype_of(in))) continue;
             PlanRequest request;
             request.tile = tile;
             request.mma = mma;
@@ -144,7 +146,7 @@ TEST(Exact, every_combination_of_types) {
       const Input b = whole_numbers(random, in, k, n, Layout::transposed_plus_1, Edge::end, positive);
       for (const Type out : oracle::all_types) {
         const auto bits = oracle::exact_bits_of(a.cells(), b.cells(), out);
-        for (const PlanRequest& request : harness::all_programs()) {
+        for (const PlanRequest& request : harness::all_programs(in)) {
           const Output c(out, m, n, Layout::ld_plus_1, Edge::end);
           const oracle::Claim claim = harness::multiply(a, b, c, options_of(request));
           const oracle::Verdict verdict = oracle::judge(claim, bits, c);

@@ -63,6 +63,7 @@ inline oracle::Claim multiply(const oracle::Cells& a, const oracle::Cells& b, co
   claim.plan = to_string(plan_for(view_of(a), view_of(b), view_of(c), options).plan);
   claim.what = std::move(what);
   claim.k = a.cols;
+  claim.flushed = claim.plan.ends_with("mma=avx512_bf16");
   gemm_into(view_of(a), view_of(b), view_of(c), options);
   return claim;
 }
@@ -72,11 +73,13 @@ inline oracle::Claim multiply(const oracle::Placed& a, const oracle::Placed& b, 
                   "A: " + a.describe() + "; B: " + b.describe() + "; C: " + c.describe());
 }
 
-/// Every compiled tile with every instruction set of this machine; the other fields are the planner's.
-inline std::vector<tilewright::PlanRequest> all_programs() {
+/// Every compiled tile with every instruction set of this machine that multiplies inputs of a type, by default of any
+/// type; the other fields are the planner's.
+inline std::vector<tilewright::PlanRequest> all_programs(oracle::Type in = oracle::Type::f32) {
   std::vector<tilewright::PlanRequest> requests;
   for (const tilewright::TileShape& tile : tilewright::compiled_tiles()) {
     for (const tilewright::Mma mma : tilewright::this_cpu().instruction_sets) {
+      if (!multiplies(mma, dtype_of(in))) continue;
       tilewright::PlanRequest request;
       request.tile = tile;
       request.mma = mma;

@@ -20,9 +20,9 @@ Input uniform(oracle::Random& random, Type type, i64 rows, i64 cols, Layout layo
 }
 
 /// Unsplit, split, and in a grouped order.
-std::vector<PlanRequest> programs(i64 k) {
+std::vector<PlanRequest> programs(Type in, i64 k) {
   std::vector<PlanRequest> requests;
-  for (PlanRequest request : harness::all_programs()) {
+  for (PlanRequest request : harness::all_programs(in)) {
     request.split = Split{};
     requests.push_back(request);
     request.split = harness::split_of(3, k, request.tile->k);
@@ -37,7 +37,7 @@ TEST(Bits, are_equal_over_repeats_and_threads) {
   constexpr i64 m = 150, n = 131, k = 300;
   for (const Type type : oracle::all_types) {
     const Input a = uniform(random, type, m, k, Layout::ld_plus_1), b = uniform(random, type, k, n, Layout::packed);
-    for (const PlanRequest& request : programs(k)) {
+    for (const PlanRequest& request : programs(type, k)) {
       std::vector<std::uint32_t> first;
       for (const i64 threads : {1, 1, 2, 3}) {
         const Output c(Type::f32, m, n, Layout::packed, Edge::end);
@@ -53,19 +53,20 @@ TEST(Bits, are_equal_over_repeats_and_threads) {
 TEST(Bits, are_equal_in_every_layout) {
   oracle::Random random(2);
   constexpr i64 m = 70, n = 45, k = 90;
-  const Input a = uniform(random, Type::f16, m, k, Layout::packed),
-              b = uniform(random, Type::f16, k, n, Layout::packed);
-  const oracle::Cells a_values = a.cells(), b_values = b.cells();
-  for (const PlanRequest& request : programs(k)) {
-    std::vector<std::uint32_t> first;
-    for (const Layout layout : oracle::output_layouts) {
-      const Input same_a(Type::f16, m, k, layout, Edge::end, [&](i64 i, i64 j) { return a_values.value(i, j); });
-      const Input same_b(Type::f16, k, n, layout, Edge::begin, [&](i64 i, i64 j) { return b_values.value(i, j); });
-      const Output c(Type::f32, m, n, layout, Edge::end);
-      const oracle::Claim claim = harness::multiply(same_a, same_b, c, harness::options_of(request));
-      if (first.empty()) first = oracle::bits_of(c.cells());
-      const oracle::Verdict verdict = oracle::judge(claim, first, c);
-      ASSERT_TRUE(verdict.right()) << verdict.report;
+  for (const Type type : {Type::f16, Type::bf16}) {
+    const Input a = uniform(random, type, m, k, Layout::packed), b = uniform(random, type, k, n, Layout::packed);
+    const oracle::Cells a_values = a.cells(), b_values = b.cells();
+    for (const PlanRequest& request : programs(type, k)) {
+      std::vector<std::uint32_t> first;
+      for (const Layout layout : oracle::output_layouts) {
+        const Input same_a(type, m, k, layout, Edge::end, [&](i64 i, i64 j) { return a_values.value(i, j); });
+        const Input same_b(type, k, n, layout, Edge::begin, [&](i64 i, i64 j) { return b_values.value(i, j); });
+        const Output c(Type::f32, m, n, layout, Edge::end);
+        const oracle::Claim claim = harness::multiply(same_a, same_b, c, harness::options_of(request));
+        if (first.empty()) first = oracle::bits_of(c.cells());
+        const oracle::Verdict verdict = oracle::judge(claim, first, c);
+        ASSERT_TRUE(verdict.right()) << verdict.report;
+      }
     }
   }
 }
@@ -74,9 +75,9 @@ TEST(Bits, are_equal_in_every_layout) {
 TEST(Bits, of_a_row_do_not_depend_on_the_other_rows) {
   oracle::Random random(3);
   constexpr i64 m = 140, n = 75, k = 270;
-  const Input a = uniform(random, Type::f16, m, k, Layout::packed),
-              b = uniform(random, Type::f16, k, n, Layout::packed);
-  for (const PlanRequest& request : programs(k)) {
+  const Input a = uniform(random, Type::bf16, m, k, Layout::packed),
+              b = uniform(random, Type::bf16, k, n, Layout::packed);
+  for (const PlanRequest& request : programs(Type::bf16, k)) {
     const Output whole(Type::f32, m, n, Layout::packed, Edge::end);
     const GemmOptions options = harness::options_of(request);
     harness::multiply(a, b, whole, options);
@@ -101,7 +102,7 @@ TEST(Bits, of_a_column_do_not_depend_on_the_other_columns) {
   constexpr i64 m = 40, n = 150, k = 200;
   const Input a = uniform(random, Type::bf16, m, k, Layout::packed),
               b = uniform(random, Type::bf16, k, n, Layout::ld_plus_1);
-  for (const PlanRequest& request : programs(k)) {
+  for (const PlanRequest& request : programs(Type::bf16, k)) {
     const Output whole(Type::f32, m, n, Layout::packed, Edge::end);
     const GemmOptions options = harness::options_of(request);
     harness::multiply(a, b, whole, options);
@@ -123,7 +124,7 @@ TEST(Bits, are_equal_when_calls_run_at_the_same_time) {
   constexpr i64 m = 90, n = 80, k = 400;
   const Input a = uniform(random, Type::f16, m, k, Layout::packed),
               b = uniform(random, Type::f16, k, n, Layout::packed);
-  for (const PlanRequest& request : programs(k)) {
+  for (const PlanRequest& request : programs(Type::f16, k)) {
     const GemmOptions options = harness::options_of(request, 2);
     const Output alone(Type::f32, m, n, Layout::packed, Edge::end);
     const oracle::Claim claim = harness::multiply(a, b, alone, options);

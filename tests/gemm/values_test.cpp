@@ -22,10 +22,11 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
 constexpr double ones(i64, i64) { return 1.0; }
 
-/// The programs that these tests run: small, middle and large tiles, with each instruction set, unsplit and split.
-std::vector<PlanRequest> programs(i64 k) {
+/// The programs that these tests run: small, middle and large tiles, with each instruction set that multiplies the
+/// inputs, unsplit and split.
+std::vector<PlanRequest> programs(Type in, i64 k) {
   std::vector<PlanRequest> requests;
-  for (PlanRequest request : harness::all_programs()) {
+  for (PlanRequest request : harness::all_programs(in)) {
     if (request.tile->m != request.tile->n) continue;
     for (const i64 parts : {1, 2}) {
       request.split = harness::split_of(parts, k, request.tile->k);
@@ -38,11 +39,12 @@ std::vector<PlanRequest> programs(i64 k) {
 
 /// Multiplies under every program and compares with FP64, whose NaN and infinities follow from the same arithmetic.
 void agrees_everywhere(const Input& a, const Input& b, Type out) {
-  const oracle::Reference reference = oracle::reference_of(a.cells(), b.cells());
-  for (const PlanRequest& request : programs(a.cells().cols)) {
+  const oracle::Reference kept = oracle::reference_of(a.cells(), b.cells());
+  const oracle::Reference flushed = oracle::reference_of(a.cells(), b.cells(), true);
+  for (const PlanRequest& request : programs(a.cells().type, a.cells().cols)) {
     const Output c(out, a.cells().rows, b.cells().cols, Layout::ld_plus_1, Edge::end);
     const oracle::Claim claim = harness::multiply(a, b, c, harness::options_of(request));
-    const oracle::Verdict verdict = oracle::judge(claim, reference, c);
+    const oracle::Verdict verdict = oracle::judge(claim, claim.flushed ? flushed : kept, c);
     ASSERT_TRUE(verdict.right()) << verdict.report;
   }
 }
@@ -91,7 +93,7 @@ TEST(Values, infinity_next_to_the_k_tail_makes_no_nan) {
                       [&](i64, i64 j) { return j == depth - 1 ? inf : 1.0; });
         const Input b(type, depth, 20, Layout::transposed_plus_1, Edge::begin,
                       [&](i64 i, i64) { return both && i == depth - 1 ? inf : 1.0; });
-        for (const PlanRequest& request : programs(depth)) {
+        for (const PlanRequest& request : programs(type, depth)) {
           const Output c(type, 18, 20, Layout::ld_plus_1, Edge::begin);
           const oracle::Claim claim = harness::multiply(a, b, c, harness::options_of(request));
           const std::vector<std::uint32_t> bits(18 * 20, oracle::encode(type, inf));
@@ -111,7 +113,7 @@ TEST(Values, infinities_of_both_signs_make_nan_and_of_one_sign_keep_it) {
   for (const Type out : oracle::all_types) ASSERT_NO_FATAL_FAILURE(agrees_everywhere(a, b, out));
 }
 
-TEST(Values, subnormals_are_kept) {
+TEST(Values, subnormals_are_kept_unless_the_instruction_set_flushes_them) {
   for (const Type type : oracle::all_types) {
     const double smallest = 2.0 * oracle::format(type).tiny();
     oracle::Random random(1);
@@ -121,13 +123,13 @@ TEST(Values, subnormals_are_kept) {
                   [&](i64, i64) { return static_cast<double>(random.whole(-3, 3)); });
     ASSERT_NO_FATAL_FAILURE(agrees_everywhere(a, b, type));
     ASSERT_NO_FATAL_FAILURE(agrees_everywhere(a, b, Type::f32));
-    // One subnormal times one survives bit for bit.
+    // One subnormal times one survives bit for bit, or is a zero.
     const Input single(type, 1, 1, Layout::packed, Edge::end, [&](i64, i64) { return -3.0 * smallest; });
     const Input one(type, 1, 1, Layout::packed, Edge::end, ones);
-    for (const PlanRequest& request : programs(1)) {
+    for (const PlanRequest& request : programs(type, 1)) {
       const Output c(type, 1, 1, Layout::packed, Edge::end);
-      harness::multiply(single, one, c, harness::options_of(request));
-      EXPECT_EQ(c.cells().value(0, 0), -3.0 * smallest) << oracle::format(type).name;
+      const oracle::Claim claim = harness::multiply(single, one, c, harness::options_of(request));
+      EXPECT_EQ(c.cells().value(0, 0), claim.flushed ? 0.0 : -3.0 * smallest) << oracle::format(type).name;
     }
   }
 }
@@ -140,7 +142,7 @@ TEST(Values, overflow_happens_in_the_last_rounding_alone) {
   const Input b(Type::f16, k, n, Layout::packed, Edge::end, [](i64, i64) { return 300.0; });
   const Input up(Type::f16, m, k, Layout::packed, Edge::end, [](i64, i64) { return 300.0; });
   const Input down(Type::f16, m, k, Layout::packed, Edge::end, [](i64, i64) { return -300.0; });
-  for (const PlanRequest& request : programs(k)) {
+  for (const PlanRequest& request : programs(Type::f16, k)) {
     const auto all_are = [&](const Input& left, Type out, double value) {
       const Output c(out, m, n, Layout::packed, Edge::end);
       const oracle::Claim claim = harness::multiply(left, b, c, harness::options_of(request));
@@ -179,7 +181,7 @@ TEST(Values, rounding_of_a_result_is_to_nearest_even) {
     std::vector<std::uint32_t> bits;
     for (const double value : values) bits.push_back(value == 0.0 ? 0u : oracle::encode(out, value));
     // A negative value too small for the type rounds to -0.0: the sum is not zero, its rounding is.
-    for (const PlanRequest& request : programs(1)) {
+    for (const PlanRequest& request : programs(Type::f32, 1)) {
       const Output c(out, 1, count, Layout::packed, Edge::end);
       const oracle::Claim claim = harness::multiply(a, b, c, harness::options_of(request));
       const oracle::Verdict verdict = oracle::judge(claim, bits, c);
@@ -195,7 +197,7 @@ TEST(Values, a_sum_of_zeros_is_positive_zero) {
       for (const i64 depth : {i64{0}, i64{1}, k}) {
         const Input a(type, m, depth, Layout::packed, Edge::end, [v = left](i64, i64) { return v; });
         const Input b(type, depth, n, Layout::packed, Edge::end, [v = right](i64, i64) { return v; });
-        for (const PlanRequest& request : programs(depth)) {
+        for (const PlanRequest& request : programs(type, depth)) {
           const Output c(type, m, n, Layout::ld_plus_1, Edge::end);
           const oracle::Claim claim = harness::multiply(a, b, c, harness::options_of(request));
           const oracle::Verdict verdict =
@@ -243,7 +245,7 @@ TEST(Values, the_callers_floating_point_mode_is_left_alone) {
   const Output c(Type::f32, 100, 100, Layout::packed, Edge::end);
   const unsigned before = _mm_getcsr();
   for (const unsigned mode : {before & ~flags, (before & ~flags) | flush_and_daz}) {
-    for (const PlanRequest& request : programs(100)) {
+    for (const PlanRequest& request : programs(Type::f16, 100)) {
       _mm_setcsr(mode);
       gemm_into(harness::view_of(a.cells()), harness::view_of(a.cells()), harness::view_of(c.cells()),
                 harness::options_of(request));

@@ -22,6 +22,7 @@ struct Claim {
   std::string what;    // operands, layouts, seed
   i64 k = 0;
   double unit = ieee_unit;  // of the target's accumulation
+  bool flushed = false;     // it takes subnormals for zeros, and so should the reference
 };
 
 struct Verdict {
@@ -108,7 +109,7 @@ inline Verdict judge(const Claim& claim, const Reference& reference, const Cells
   const auto judged = [&](i64 i, i64 j) {
     const auto at = static_cast<std::size_t>(i * got.cols + j);
     return judge_element(got.value(i, j), reference.value[at], reference.magnitude[at], reference.k, got.type,
-                         claim.unit);
+                         claim.unit, reference.lost);
   };
   return compare(
       claim, got, [&](i64 i, i64 j) { return !judged(i, j).right; },

@@ -181,6 +181,21 @@ TEST(Bound, infinity_is_right_only_past_the_midpoint) {
   EXPECT_FALSE(accepted(infinity, 0x1p127, 0x1p127, 1, Type::f32));
 }
 
+TEST(Bound, sums_may_overflow_on_the_way) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const Type type : all_types) {
+    EXPECT_TRUE(accepted(infinity, 3e38, 9e38, 3, type));  // 3e38 + 3e38 - 3e38
+    EXPECT_FALSE(accepted(-infinity, 3e38, 9e38, 3, type));
+    EXPECT_FALSE(accepted(nan, 3e38, 9e38, 3, type));
+    EXPECT_TRUE(accepted(-infinity, -3e38, 9e38, 3, type));
+    for (const double got : {infinity, -infinity, nan}) EXPECT_TRUE(accepted(got, 0.0, 8e38, 4, type)) << got;
+    EXPECT_FALSE(accepted(nan, 0.0, 6.8e38, 4, type));
+  }
+  // Neither sign passes the midpoint, 3.4e38. (An f16 output may pass its own within the bound.)
+  EXPECT_FALSE(accepted(infinity, 1e38, 4e38, 3, Type::f32));
+  for (const double got : {infinity, -infinity}) EXPECT_FALSE(accepted(got, 0.0, 6.8e38, 4, Type::f32)) << got;
+}
+
 TEST(Bound, nan_matches_nan_alone) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_TRUE(accepted(nan, nan, nan, 1, Type::f32));
@@ -194,6 +209,24 @@ TEST(Bound, a_sum_of_zeros_is_positive_zero) {
   EXPECT_TRUE(accepted(0.0, 0.0, 0.0, 4, Type::f16));
   EXPECT_FALSE(accepted(-0.0, 0.0, 0.0, 4, Type::f16));
   EXPECT_FALSE(accepted(0x1p-24, 0.0, 0.0, 4, Type::f16));
+}
+
+TEST(Bound, of_flushed_subnormals) {
+  const auto draw = [](double value) { return [value](i64, i64) { return value; }; };
+  const auto judged = [&](double a, double b, double got, bool flushed) {
+    const Input left(Type::bf16, 1, 1, Layout::packed, Edge::end, draw(a)),
+        right(Type::bf16, 1, 1, Layout::packed, Edge::end, draw(b));
+    const Output c(Type::f32, 1, 1, Layout::packed, Edge::end);
+    c.cells().set(0, 0, got);
+    return judge({"target", "plan", "one product", 1}, reference_of(left.cells(), right.cells(), flushed), c).right();
+  };
+  EXPECT_TRUE(judged(0x1p-127, 0x1p100, 0x1p-27, false));
+  EXPECT_FALSE(judged(0x1p-127, 0x1p100, 0, false));
+  EXPECT_TRUE(judged(0x1p-127, 0x1p100, 0, true));
+  EXPECT_FALSE(judged(0x1p-127, 0x1p100, 0x1p-27, true));
+  EXPECT_FALSE(judged(0x1p-70, 0x1p-60, 0, false));
+  EXPECT_TRUE(judged(0x1p-70, 0x1p-60, 0, true));
+  EXPECT_FALSE(judged(0x1p-63, 0x1p-62, 0, true));
 }
 
 TEST(Reference, sums_and_magnitudes) {

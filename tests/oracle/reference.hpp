@@ -7,7 +7,10 @@
 //   |got - C| <= gamma(K+2) * (|A||B|) + K * 2^-150 + 1.01 * u_o * |C| + eta_o,
 //   gamma(n) = n u / (1 - n u),   u = 2^-24
 //
-// The second term is what K products may lose below FP32's smallest subnormal.
+// The second term is what K products may lose below FP32's smallest subnormal; it is K * 2^-126 where subnormals are
+// flushed, and C is then the product of inputs without subnormals. Where the terms of one sign alone, or their
+// rounded sum, pass FP32's overflow midpoint, the accumulator may have become that infinity on the way; where those of
+// both signs do, it may have become a NaN.
 #pragma once
 
 #include <stdexcept>
@@ -22,6 +25,7 @@ namespace oracle {
 struct Reference {
   i64 m = 0, n = 0, k = 0;
   std::vector<double> value, magnitude;
+  double lost = 0x1p-150;  // by underflow, a product
 };
 
 /// value and magnitude of the product of a (m x k) and b (k x n), given row by row.
@@ -43,8 +47,18 @@ inline Reference reference_of(i64 m, i64 n, i64 k, const std::vector<double>& a,
   }
   return r;
 }
-inline Reference reference_of(const Cells& a, const Cells& b) {
-  return reference_of(a.rows, b.cols, a.cols, values_of(a), values_of(b));
+/// flushed: as an accumulation has it that takes inputs below 2^-126 for zeros, and makes zeros of such sums.
+inline Reference reference_of(const Cells& a, const Cells& b, bool flushed = false) {
+  std::vector<double> left = values_of(a), right = values_of(b);
+  if (!flushed) return reference_of(a.rows, b.cols, a.cols, left, right);
+  for (std::vector<double>* values : {&left, &right}) {
+    for (double& value : *values) {
+      if (std::fabs(value) < 0x1p-126) value = std::copysign(0.0, value);
+    }
+  }
+  Reference reference = reference_of(a.rows, b.cols, a.cols, left, right);
+  reference.lost = 0x1p-126;
+  return reference;
 }
 
 /// u of the accumulation: 2^-24 for IEEE single precision, 2^-23 for hardware that may truncate its internal sums.
@@ -61,12 +75,21 @@ struct Judged {
   double error = 0, bound = 0;
 };
 
-inline Judged judge_element(double got, double value, double magnitude, i64 k, Type type, double unit) {
+inline Judged judge_element(double got, double value, double magnitude, i64 k, Type type, double unit,
+                            double lost = 0x1p-150) {
   if (std::isnan(value)) return {std::isnan(got)};
   if (std::isinf(value)) return {got == value};
   const Format& f = format(type);
   const double reach =
-      gamma(k + 2, unit) * magnitude + static_cast<double>(k) * 0x1p-150;  // how far the accumulator may be from C
+      gamma(k + 2, unit) * magnitude + static_cast<double>(k) * lost;  // how far the accumulator may be from C
+  // The accumulator stays between the sums of the terms of either sign.
+  const double above_zero = value + (magnitude - value) / 2, below_zero = value - above_zero;
+  const double too_large = format(Type::f32).overflow();
+  const bool may_pass_up = above_zero + reach >= too_large, may_pass_down = below_zero - reach <= -too_large;
+  if (std::isnan(got)) return {may_pass_up && may_pass_down, std::fabs(got), reach};
+  if (std::isinf(got) && (got > 0 ? may_pass_up : may_pass_down)) {
+    return {true, std::numeric_limits<double>::infinity(), reach};
+  }
   if (std::isinf(got)) {
     // Infinity is right where some value within reach lies past the overflow midpoint, on the side of its sign.
     return {got > 0 ? value + reach >= f.overflow() : value - reach <= -f.overflow(),
@@ -77,7 +100,7 @@ inline Judged judge_element(double got, double value, double magnitude, i64 k, T
   if (value - reach >= f.overflow() || value + reach <= -f.overflow()) return {false, error, bound};  // had to overflow
   // Nothing but zeros was added: the sum is +0.0, whatever the signs of the zeros.
   if (magnitude == 0.0) return {got == 0.0 && !std::signbit(got), error, 0.0};
-  return {!(!(error <= bound)), error, bound};  // a NaN fails the comparison and is wrong
+  return {error <= bound, error, bound};
 }
 
 /// The bits of the product of whole numbers: an integer sum that FP32 holds exactly, rounded once to `type`.

@@ -95,6 +95,24 @@ TEST(ChoosePlan, WidestInstructionSetUnlessRequested) {
   EXPECT_EQ(choose_plan(packed(64, 64, 64), parse_plan("mma=portable"), invented_cpu(), 1, 0).plan.mma, Mma::portable);
 }
 
+TEST(ChoosePlan, Bf16DotProductsForBf16InputsAlone) {
+  CpuDescription cpu = invented_cpu();
+  cpu.mma = Mma::avx512_bf16;
+  cpu.instruction_sets.insert(cpu.instruction_sets.begin(), Mma::avx512_bf16);
+  for (const DType input : {DType::f16, DType::bf16, DType::f32}) {
+    const Problem problem = problem_of(64, 64, 64, input, DType::bf16, {64, 1, 64, 1, 64, 1});
+    const Mma widest = input == DType::bf16 ? Mma::avx512_bf16 : Mma::avx512;
+    EXPECT_EQ(choose_plan(problem, {}, cpu, 1, 0).plan.mma, widest);
+    EXPECT_EQ(plan::cheapest_plan(problem, {}, cpu, 1, 0).plan.mma, widest);
+    EXPECT_EQ(choose_plan(problem, parse_plan("mma=avx512"), cpu, 1, 0).plan.mma, Mma::avx512);
+    if (input == DType::bf16) continue;
+    std::string message;
+    EXPECT_EQ(code_of(problem, "mma=avx512_bf16", 0, message, cpu), ErrorCode::plan_unavailable);
+    EXPECT_TRUE(holds(message, "bf16 inputs alone") && holds(message, "Use mma=avx512,")) << message;
+    EXPECT_TRUE(holds(message, std::string(name_of(input)).c_str())) << message;
+  }
+}
+
 TEST(ChoosePlan, GroupsWhenBDoesNotStayInTheL3) {
   const PlanChoice large = choose_plan(packed(8192, 8192, 8192), {}, invented_cpu(), 8, 0);
   EXPECT_EQ(large.plan.order.kind, OrderKind::grouped) << to_string(large.plan);
@@ -154,6 +172,24 @@ TEST(ChoosePlan, WorkspaceThatPasses63BitsIsRefused) {
   EXPECT_EQ(
       code_of(packed(i64{1} << 40, i64{1} << 40, 64), "split=split_k(2)", std::numeric_limits<i64>::max() - 1, message),
       ErrorCode::workspace);
+}
+
+TEST(ChoosePlan, AWorkspaceThatCannotBeCountedIsSaidToBeSo) {
+  constexpr i64 most = std::numeric_limits<i64>::max();
+  const Problem problem = packed(i64{1} << 32, i64{1} << 32, i64{1} << 32);
+  std::string message;
+  for (const i64 budget : {i64{0}, most}) {
+    EXPECT_EQ(code_of(problem, "split=split_k(3)", budget, message), ErrorCode::workspace);
+    EXPECT_NE(message.find("more than 2^63 bytes"), std::string::npos) << message;
+    EXPECT_EQ(message.find("9223372036854775807"), std::string::npos) << message;
+  }
+}
+
+TEST(ChoosePlan, ANegativeWorkspaceIsRefused) {
+  std::string message;
+  EXPECT_EQ(code_of(packed(130, 70, 65), "", -1, message), ErrorCode::plan_value);
+  EXPECT_NE(message.find("-1"), std::string::npos) << message;
+  EXPECT_THROW(plan::cheapest_plan(packed(130, 70, 65), {}, invented_cpu(), 1, -1), Error);
 }
 
 TEST(ChoosePlan, EmptyProblemsHaveALegalPlan) {

@@ -29,7 +29,7 @@ Plan any_plan() {
   if (*rc::gen::arbitrary<bool>()) plan.split = {SplitKind::split_k, any_positive()};
   plan.a = *rc::gen::element(Mover::pack, Mover::gather);
   plan.b = *rc::gen::element(Mover::pack, Mover::gather);
-  plan.mma = *rc::gen::element(Mma::portable, Mma::avx2, Mma::avx512);
+  plan.mma = *rc::gen::element(Mma::portable, Mma::avx2, Mma::avx512, Mma::avx512_bf16);
   return plan;
 }
 

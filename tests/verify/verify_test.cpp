@@ -105,6 +105,27 @@ TEST(Verify, OneUnitInTheLastPlaceIsTooMuch) {
   EXPECT_LT(result.worst, 2.0);
 }
 
+// 2^-127 * 2^100 is 0 to an instruction set that flushes subnormals, and 2^-27 to all others; sums below 2^-126 may be
+// 0.
+TEST(Verify, SubnormalsAreZerosWhereThePlanFlushesThem) {
+  VerifyOptions flushing;
+  flushing.mma = Mma::avx512_bf16;
+  Stored<bf16> a(1, 1), b(1, 1);
+  Stored<float> c(1, 1);
+  const auto passes = [&](float x, float y, float product, const VerifyOptions& options) {
+    a.at(0, 0) = to_bf16(x), b.at(0, 0) = to_bf16(y), c.at(0, 0) = product;
+    return verify(a.view(), b.view(), c.view(), options).passed;
+  };
+  EXPECT_TRUE(passes(0x1p-127f, 0x1p100f, 0x1p-27f, {}));
+  EXPECT_FALSE(passes(0x1p-127f, 0x1p100f, 0, {}));
+  EXPECT_TRUE(passes(0x1p-127f, 0x1p100f, 0, flushing));
+  EXPECT_FALSE(passes(0x1p-127f, 0x1p100f, 0x1p-27f, flushing));
+  EXPECT_FALSE(passes(0x1p-70f, 0x1p-60f, 0, {}));
+  EXPECT_TRUE(passes(0x1p-70f, 0x1p-60f, 0, flushing));
+  EXPECT_TRUE(passes(0x1p-63f, 0x1p-63f, 0x1p-126f, flushing));
+  EXPECT_FALSE(passes(0x1p-63f, 0x1p-62f, 0, flushing));
+}
+
 TEST(Verify, ReadsEveryLayoutThroughItsStrides) {
   auto a = integers<f16>(37, 29, 3, 1), b = integers<f16>(29, 41, 4, 5);
   auto c = product(a, b);
@@ -232,10 +253,46 @@ TEST(VerifyBound, InfinityIsRightFromTheOverflowMidpointOn) {
   }
 }
 
+TEST(VerifyBound, SumsMayOverflowOnTheWay) {
+  constexpr double midpoint = 0x1.ffffffp127;
+  for (const DType type : {DType::f16, DType::bf16, DType::f32}) {
+    // 3e38 + 3e38 - 3e38: two terms above zero pass the midpoint, the one below does not.
+    const double c = 3e4;
+    EXPECT_EQ(fraction(c, 2 * midpoint - c, 3, type, infinity), 0);
+    EXPECT_EQ(fraction(-c, 2 * midpoint - c, 3, type, -infinity), 0);
+    EXPECT_EQ(fraction(3e38, 9e38, 3, type, infinity), 0);
+    EXPECT_EQ(fraction(3e38, 9e38, 3, type, -infinity), infinity);
+    EXPECT_EQ(fraction(3e38, 9e38, 3, type, nan), infinity);
+    EXPECT_EQ(fraction(-3e38, 9e38, 3, type, -infinity), 0);
+    EXPECT_EQ(fraction(-3e38, 9e38, 3, type, nan), infinity);
+    // Both signs pass it: infinity - infinity.
+    for (const double got : {infinity, -infinity, nan}) EXPECT_EQ(fraction(0, 2 * midpoint, 2, type, got), 0);
+    EXPECT_EQ(fraction(0, 2 * midpoint * (1 - 0x1p-20), 2, type, nan), infinity);
+    EXPECT_EQ(fraction(0, 2 * midpoint * (1 - 0x1p-23), 2, type, nan), 0) << "within gamma";
+    EXPECT_LE(fraction(0, 4 * midpoint, 4, type, 0), 1) << "in another order nothing overflows";
+  }
+  for (const double got : {infinity, -infinity})  // an f16 output overflows here by the bound alone
+    EXPECT_EQ(fraction(0, 2 * midpoint * (1 - 0x1p-20), 2, DType::f32, got), infinity);
+}
+
+TEST(Verify, AcceptsWhatOverflowsOnTheWay) {
+  Stored<float> a(1, 3), b(3, 1), c(1, 1);
+  a.elements = {3e38f, 3e38f, -3e38f};
+  b.elements = {1, 1, 1};
+  for (const float got : {INFINITY, 3e38f}) {
+    c.at(0, 0) = got;
+    EXPECT_TRUE(verify(a.view(), b.view(), c.view()).passed) << got;
+  }
+  for (const float got : {-INFINITY, NAN}) {
+    c.at(0, 0) = got;
+    EXPECT_FALSE(verify(a.view(), b.view(), c.view()).passed) << got;
+  }
+}
+
 TEST(VerifyBound, NanMatchesNanAndNothingElse) {
   EXPECT_EQ(fraction(nan, nan, 1, DType::f32, nan), 0);
   for (const double got : {0.0, 1.0, infinity, -infinity}) EXPECT_EQ(fraction(nan, nan, 1, DType::f32, got), infinity);
-  for (const double expected : {0.0, 1.0, infinity, -infinity, 1e300})
+  for (const double expected : {0.0, 1.0, infinity, -infinity, 1e40})
     EXPECT_EQ(fraction(expected, std::fabs(expected), 1, DType::f32, nan), infinity);
 }
 

@@ -32,15 +32,6 @@ struct Axis {
   const i64* table_or_null() const { return table ? offsets : nullptr; }
 };
 
-template <class B>
-constexpr bool bound_holds(const B& bound, int position) {
-  if constexpr (B::present) {
-    return bound.holds(position);
-  } else {
-    return true;
-  }
-}
-
 template <int N, class B>
 void fill_axis(Axis<N>& axis, tile::NoTerm, const B&) {
   static_assert(N == 1 && !B::present);
@@ -60,7 +51,7 @@ void fill_axis(Axis<N>& axis, const tile::Term<A, I>& term, const B& bound) {
   } else {
     axis.table = true;
     for (int i = 0; i < N; ++i) {
-      axis.offsets[i] = bound_holds(bound, i) ? term.index.at(i) * term.stride : Operand::masked;
+      axis.offsets[i] = tile::detail::admits(bound, i) ? term.index.at(i) * term.stride : Operand::masked;
     }
   }
 }
@@ -158,11 +149,12 @@ class Tile : public tile::Value {
         const int k_used = a.k_end > b.k_end ? a.k_end : b.k_end;
         static_cast<void>(k);
         if (m_used <= 0 || n_used <= 0 || k_used <= 0) return;
-        const Scratch a_panel(*arena_, kernels_->a_panel_floats(m, k));
-        const Scratch b_panel(*arena_, kernels_->b_panel_floats(n, k));
-        kernels_->pack_a(a, m_used, k_used, a_panel.data());
-        kernels_->pack_b(b, n_used, k_used, b_panel.data());
-        kernels_->multiply(a_panel.data(), b_panel.data(), m_used, n_used, k_used, data_, ld);
+        const Kernels& kernels = kernels_->for_operands(a.type, b.type);
+        const Scratch a_panel(*arena_, kernels.a_panel_floats(m, k));
+        const Scratch b_panel(*arena_, kernels.b_panel_floats(n, k));
+        kernels.pack_a(a, m_used, k_used, a_panel.data());
+        kernels.pack_b(b, n_used, k_used, b_panel.data());
+        kernels.multiply(a_panel.data(), b_panel.data(), m_used, n_used, k_used, data_, ld);
       });
     });
   }
@@ -233,9 +225,9 @@ class Tile : public tile::Value {
   Tile<float, M, N> select(const Mask& mask, const Y& other) const {
     Tile<float, M, N> result(*arena_, *kernels_);
     for (int i = 0; i < M; ++i) {
-      const bool row_holds = detail::bound_holds(mask.rows, i);
+      const bool row_holds = tile::detail::admits(mask.rows, i);
       for (int j = 0; j < N; ++j) {
-        const bool holds = row_holds && detail::bound_holds(mask.cols, j);
+        const bool holds = row_holds && tile::detail::admits(mask.cols, j);
         if constexpr (tile::TileValue<Y>) {
           result.row(i)[j] = holds ? row(i)[j] : other.row(Y::rows == 1 ? 0 : i)[Y::cols == 1 ? 0 : j];
         } else {
@@ -271,7 +263,8 @@ class Tile : public tile::Value {
   /// Calls use(operand) with a load or a value as the micro-kernels' operand; IsA: its rows are the strips, else its
   /// columns.
   template <bool IsA, class P, class Mask, class F>
-  static void with_operand(const tile::Load<P, Mask>& load, F use) {
+  void with_operand(const tile::Load<P, Mask>& load, F use) const {
+    if (!(load.other == 0.0f)) return with_operand<IsA>(materialize(load), use);  // packing fills with zeros alone
     const detail::Place<P, Mask> place(load.pointers, load.mask);
     const DType type = dtype_of<typename tile::Load<P, Mask>::element>;
     const Block& at = place.block();
@@ -284,7 +277,7 @@ class Tile : public tile::Value {
     }
   }
   template <bool IsA, class U, int R, int C, class F>
-  static void with_operand(const Tile<U, R, C>& value, F use) {
+  void with_operand(const Tile<U, R, C>& value, F use) const {
     constexpr i64 step = Tile<U, R, C>::ld;
     if constexpr (IsA) {
       use(Operand{value.data(), DType::f32, step, 1, nullptr, nullptr, 0, R, 0, C});

@@ -42,7 +42,8 @@ struct Kernels {
   i64 (*a_panel_floats)(int strips, int k);
   i64 (*b_panel_floats)(int strips, int k);
 
-  /// Converts a block to float and packs it: zero outside of its bounds. Rows of A, columns of B.
+  /// Packs a block as multiply takes it, converted to float unless that takes bf16: zero outside of its bounds. Rows of
+  /// A, columns of B.
   void (*pack_a)(const Operand& a, int m, int k, float* panel);
   void (*pack_b)(const Operand& b, int n, int k, float* panel);
 
@@ -55,6 +56,15 @@ struct Kernels {
   void (*load)(const void* base, DType type, const Block& block, int rows, int cols, float other, float* tile, i64 ld);
   /// Writes tile[i * ld + j], rounded once, to the elements inside of the bounds.
   void (*store)(const float* tile, i64 ld, int rows, int cols, void* base, DType type, const Block& block);
+
+  /// Null where any operands are multiplied. Else this table's panels and multiply take operands that are both bf16,
+  /// and these ones take all others.
+  const Kernels* others = nullptr;
+
+  /// The table whose panels and multiply take operands of these types.
+  const Kernels& for_operands(DType a, DType b) const {
+    return others == nullptr || (a == DType::bf16 && b == DType::bf16) ? *this : *others;
+  }
 };
 
 /// The functions of an instruction set that this machine has. Throws Error plan_unavailable for one it lacks.

@@ -1,0 +1,187 @@
+// The micro-kernels for bf16 operands on AVX-512 with dot products of bf16 pairs (BF16): register tiles of 14 x 32,
+// twice the products of a multiply-add in FP32 per instruction.
+//
+// A lane of VDPBF16PS adds two products to a float, each by a fused multiply-add that rounds to nearest even: first the
+// upper halves' product, then the lower halves'. Panels therefore hold words of two bf16, index k in the upper half and
+// k + 1 in the lower one, and sums take their products in order of k, as in every other instruction set: the bits are
+// those of avx512. Except near zero: the instruction takes subnormal numbers, bf16 and float, for zeros, and makes
+// zeros of subnormal sums, whatever the caller's floating-point environment says. Behind an odd k stands a zero.
+//
+// A panel is that of panels.hpp with words in place of floats and pairs in place of k, so the multiplication is the one
+// of micro_kernel.hpp. Packing is the file's own, and does what packing.hpp does: words are not converted but put
+// together. Start at pack_pairs().
+#if defined(__x86_64__)
+
+#include "cpu/avx512.hpp"
+
+namespace tilewright::cpu {
+namespace {
+
+struct Avx512Bf16 : Avx512Vector<Avx512Bf16> {
+  static constexpr int mr = 14;
+  static Reg multiply_add(Reg a, Reg b, Reg c) {
+    return _mm512_dpbf16_ps(c, __builtin_bit_cast(__m512bh, a), __builtin_bit_cast(__m512bh, b));
+  }
+};
+
+using V = Avx512Bf16;
+
+constexpr int lanes = V::lanes;
+
+constexpr int pairs_of(int k) { return (k + 1) / 2; }
+
+/// A mask of elements first .. last of 32.
+__mmask32 elements(int first, int last) {
+  const auto below = [](int n) { return n <= 0 ? 0u : n >= 32 ? ~0u : (1u << n) - 1u; };
+  return below(last) & ~below(first);
+}
+
+/// Elements of 32 from `from` on, which alone are read; the rest are 0.
+__m512i read(__mmask32 inside, const bf16* from) { return _mm512_maskz_loadu_epi16(inside, from); }
+
+__m512i swap_halves(V::Reg words) { return _mm512_maskz_rol_epi32(V::all, _mm512_castps_si512(words), 16); }
+
+/// One vector's width of lines, contiguous along k: blocks of lines x pairs are transposed.
+void pack_along_k(const bf16* base, const Axis& line, int first, int count, const Axis& along, int pairs, float* panel,
+                  int pitch) {
+  const bool empty = along.begin == along.end;
+  const int begin = empty ? pairs : along.begin / 2, end = empty ? pairs : pairs_of(along.end);
+  for (int at = 0; at < begin; ++at) V::store(panel + at * pitch, V::zero());
+  for (int at = end; at < pairs; ++at) V::store(panel + at * pitch, V::zero());
+  if (empty) return;
+
+  const bf16* row[lanes];  // at k = 0; null for a line of zeros
+  bool all = true;
+  for (int r = 0; r < lanes; ++r) {
+    const i64 offset = offset_of<V>(line, first + (r < count ? r : 0));  // lanes beyond the strip are never used
+    row[r] = offset == Operand::masked ? nullptr : element_at<V>(base, offset);
+    all = all && offset != Operand::masked;
+  }
+  const i64 next = line.offsets == nullptr ? ahead<V>(count, line.stride) : 0;  // the lines that are packed next
+  V::Reg block[lanes];
+  for (int at = begin; at < end; at += lanes) {
+    const int k = 2 * at, used = lower<V>(end - at, lanes);
+    const __mmask32 inside = elements(along.begin - k, along.end - k);
+    if (all && inside == ~0u) {
+#pragma GCC unroll 16
+      for (int r = 0; r < lanes; ++r) {
+        const bf16* const from = element_at<V>(row[r], k);
+        __builtin_prefetch(element_at<V>(from, next));
+        block[r] = _mm512_loadu_ps(from);
+      }
+    } else {
+      for (int r = 0; r < lanes; ++r) {
+        block[r] = row[r] != nullptr ? _mm512_castsi512_ps(read(inside, element_at<V>(row[r], k))) : V::zero();
+      }
+    }
+    V::transpose(block);
+    float* const out = panel + at * pitch;
+    if (used == lanes) {
+#pragma GCC unroll 16
+      for (int c = 0; c < lanes; ++c) _mm512_storeu_si512(out + c * pitch, swap_halves(block[c]));
+    } else {
+      for (int c = 0; c < used; ++c) _mm512_storeu_si512(out + c * pitch, swap_halves(block[c]));
+    }
+  }
+}
+
+/// Pairs begin .. end of one strip, contiguous along its width, from a line within the bounds on: two lines are read
+/// and interleaved. Lines of bf16 are packed so fast that the next but one group of them must be on its way.
+template <int groups>
+void pack_along_strip(const bf16* base, const Axis& line, int first, const Axis& along, int begin, int end,
+                      float* panel) {
+  constexpr int pitch = groups * lanes;
+  const __mmask32 inside = elements(0, lower<V>(line.end - first, pitch));  // more than the strip's own are never used
+  const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  const __m512i left = _mm512_or_si512(lane, _mm512_slli_epi32(_mm512_add_epi32(lane, _mm512_set1_epi32(32)), 16));
+  const __m512i right = _mm512_add_epi32(left, _mm512_set1_epi32(0x100010));
+  const auto line_at = [&](int k) {
+    const i64 offset = offset_of<V>(along, k);
+    if (offset == Operand::masked) return _mm512_setzero_si512();
+    const bf16* const from = element_at<V>(base, offset + first);
+    __builtin_prefetch(element_at<V>(from, ahead<V>(2 * lines_together, along.stride)));
+    return inside == ~0u ? _mm512_loadu_si512(from) : read(inside, from);
+  };
+  for (int at = begin; at < end; ++at) {
+    const __m512i even = line_at(2 * at), odd = line_at(2 * at + 1);
+    float* const out = panel + at * pitch;
+    _mm512_storeu_si512(out, _mm512_permutex2var_epi16(odd, left, even));
+    if constexpr (groups == 2) _mm512_storeu_si512(out + lanes, _mm512_permutex2var_epi16(odd, right, even));
+  }
+}
+
+/// One vector's width of lines, element by element.
+void pack_gathered(const bf16* base, const Axis& line, int first, int count, const Axis& along, int pairs, float* panel,
+                   int pitch) {
+  i64 start[lanes];
+  for (int r = 0; r < lanes; ++r) start[r] = r < count ? offset_of<V>(line, first + r) : Operand::masked;
+  for (int at = 0; at < pairs; ++at, panel += pitch) {
+    u32 words[lanes] = {};
+    for (int k = 2 * at, shift = 16; shift >= 0; ++k, shift -= 16) {
+      const i64 offset = offset_of<V>(along, k);
+      if (offset == Operand::masked) continue;
+      for (int r = 0; r < lanes; ++r) {
+        if (start[r] == Operand::masked) continue;
+        words[r] |= static_cast<u32>(element_at<V>(base, start[r] + offset)->bits) << shift;
+      }
+    }
+    _mm512_storeu_si512(panel, _mm512_loadu_si512(words));
+  }
+}
+
+/// Packs `lines` rows of A or columns of B by k, all bf16, into a panel of pairs.
+template <class Panel>
+void pack_pairs(const Operand& x, int lines, int k, float* panel) {
+  const auto* const base = static_cast<const bf16*>(x.base);
+  const int pairs = pairs_of(k);
+  const Axis line = axis_of<V>(x.strip_stride, x.strip_offsets, x.s_begin, x.s_end, lines);
+  const Axis along = axis_of<V>(x.k_stride, x.k_offsets, x.k_begin, x.k_end, k);
+  const bool wide = contiguous<V>(line) && !(contiguous<V>(along) && lines == 1);
+  const i64 step = static_cast<i64>(pairs) * Panel::pitch;
+  for (int at = 0; wide && at < pairs; at += lines_together / 2) {
+    for (int s = 0; s < Panel::strips(lines); ++s) {
+      const int first = Panel::strip(lines, s).first, end = lower<V>(at + lines_together / 2, pairs);
+      if (first >= line.begin) pack_along_strip<Panel::groups>(base, line, first, along, at, end, panel + s * step);
+    }
+  }
+  for (int s = 0; s < Panel::strips(lines); ++s) {
+    const Strip strip = Panel::strip(lines, s);
+    if (wide && strip.first >= line.begin) continue;
+    for (int g = 0; g * lanes < strip.count; ++g) {
+      const int first = strip.first + g * lanes, count = lower<V>(strip.count - g * lanes, lanes);
+      float* const out = panel + s * step + g * lanes;
+      if (contiguous<V>(along)) {
+        pack_along_k(base, line, first, count, along, pairs, out, Panel::pitch);
+      } else {
+        pack_gathered(base, line, first, count, along, pairs, out, Panel::pitch);
+      }
+    }
+  }
+}
+
+template <class Panel>
+i64 pair_panel_floats(int lines, int k) {
+  return panel_floats<V, Panel>(lines, pairs_of(k));
+}
+
+void multiply_pairs(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld) {
+  multiply<V>(a_panel, b_panel, m, n, pairs_of(k), acc, ld);
+}
+
+}  // namespace
+
+constinit const Kernels avx512_bf16_kernels = {Mma::avx512_bf16,
+                                               V::mr,
+                                               ColumnPanel<V>::width,
+                                               pair_panel_floats<RowPanel<V>>,
+                                               pair_panel_floats<ColumnPanel<V>>,
+                                               pack_pairs<RowPanel<V>>,
+                                               pack_pairs<ColumnPanel<V>>,
+                                               multiply_pairs,
+                                               load<V>,
+                                               store<V>,
+                                               &avx512_kernels};
+
+}  // namespace tilewright::cpu
+
+#endif
