@@ -34,7 +34,7 @@ std::pair<i64, i64> parse_pair(std::string_view option, std::string_view text);
 /// The candidate with the fewest edits from word, if they are few enough to mean a slip of the fingers.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-/// Options of a command; `type` is the placeholder in the help. A value that looks like an option is refused, because
+/// Options of a command; `type` stands for the value in the help. A value that looks like an option is refused, because
 /// it is most likely the next option, whose predecessor lacks its value.
 CLI::Option* add_text(CLI::App& app, const std::string& name, std::optional<std::string>& target,
                       const std::string& type, const std::string& help);
