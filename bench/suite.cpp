@@ -11,38 +11,19 @@
 #include <fmt/format.h>
 
 #include <tilewright/error.hpp>
+#include <tilewright/mix.hpp>
+
+#include "core/csv.hpp"
+#include "core/shown.hpp"
 
 namespace tilewright::bench {
 namespace {
 
 constexpr i64 most = std::numeric_limits<int>::max();  // peers take 32-bit extents and leading dimensions
 
-/// Where a message points: "cpu.csv, line 7".
-struct Place {
-  std::string_view source;
-  std::size_t line;
-};
-
-[[noreturn]] void refuse(const Place& place, std::string_view message) {
-  throw Error(ErrorCode::problem, fmt::format("{}, line {}: {}", place.source, place.line, message));
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view spaces = " \t\r";
-  const std::size_t first = text.find_first_not_of(spaces);
-  return first == std::string_view::npos ? std::string_view{}
-                                         : text.substr(first, text.find_last_not_of(spaces) - first + 1);
-}
-
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t end = text.find(at);
-    parts.push_back(trimmed(text.substr(0, end)));
-    if (end == std::string_view::npos) return parts;
-    text = text.substr(end + 1);
-  }
-}
+using core::csv::Place;
+using core::csv::refuse;
+using core::csv::split;
 
 enum class Column : unsigned char { name, group, m, n, k, layout, types, lda, ldb, ldc, offset, step };
 constexpr std::array<std::string_view, 12> column_names = {"name",  "group", "m",   "n",   "k",      "layout",
@@ -51,16 +32,16 @@ constexpr auto last_required = Column::types;
 
 std::vector<Column> parse_header(std::string_view line, const Place& place) {
   std::vector<Column> columns;
-  for (const std::string_view cell : split(line, ',')) {
+  for (const std::string_view cell : split(line)) {
     const auto found = std::find(column_names.begin(), column_names.end(), cell);
     if (found == column_names.end()) {
       refuse(place, fmt::format("'{}' is no column; the header names name,group,m,n,k,layout,types and may name "
                                 "lda,ldb,ldc,offset,step",
-                                cell));
+                                core::shown(cell)));
     }
     const auto column = static_cast<Column>(found - column_names.begin());
     if (std::find(columns.begin(), columns.end(), column) != columns.end())
-      refuse(place, fmt::format("the column '{}' is named twice", cell));
+      refuse(place, fmt::format("the column '{}' is named twice", core::shown(cell)));
     columns.push_back(column);
   }
   for (std::size_t i = 0; i <= static_cast<std::size_t>(last_required); ++i) {
@@ -74,7 +55,7 @@ i64 parse_number(std::string_view cell, std::string_view what, i64 least, const 
   i64 value = 0;
   const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), value);
   if (error != std::errc{} || end != cell.data() + cell.size() || value < least || value > most)
-    refuse(place, fmt::format("{} is '{}'; give a whole number from {} to {}", what, cell, least, most));
+    refuse(place, fmt::format("{} is '{}'; give a whole number from {} to {}", what, core::shown(cell), least, most));
   return value;
 }
 
@@ -92,7 +73,7 @@ i64 leading(i64 given, i64 stored_columns, i64 step, std::string_view what, cons
 
 /// The line's case, once for each of its types.
 std::vector<Case> parse_line(std::string_view line, const std::vector<Column>& columns, const Place& place) {
-  const std::vector<std::string_view> cells = split(line, ',');
+  const std::vector<std::string_view> cells = split(line);
   if (cells.size() != columns.size())
     refuse(place, fmt::format("{} cells, but the header names {} columns", cells.size(), columns.size()));
   Case one;
@@ -119,7 +100,7 @@ std::vector<Case> parse_line(std::string_view line, const std::vector<Column>& c
         break;
       case Column::layout:
         if (cell != "nn" && cell != "nt" && cell != "tn" && cell != "tt")
-          refuse(place, fmt::format("the layout is '{}'; it must be nn, nt, tn or tt", cell));
+          refuse(place, fmt::format("the layout is '{}'; it must be nn, nt, tn or tt", core::shown(cell)));
         one.a_transposed = cell[0] == 't';
         one.b_transposed = cell[1] == 't';
         break;
@@ -127,8 +108,8 @@ std::vector<Case> parse_line(std::string_view line, const std::vector<Column>& c
         for (const std::string_view word : split(cell, ' ')) {
           const auto type = parse_dtype(word);
           if (!type || *type == DType::f64)
-            refuse(place,
-                   fmt::format("the types are '{}'; give f16, bf16 or f32, several with one space between", cell));
+            refuse(place, fmt::format("the types are '{}'; give f16, bf16 or f32, several with one space between",
+                                      core::shown(cell)));
           types.push_back(*type);
         }
         break;
@@ -158,14 +139,6 @@ std::vector<Case> parse_line(std::string_view line, const std::vector<Column>& c
     cases.back().type = type;
   }
   return cases;
-}
-
-/// A well-mixed 64-bit hash (the finaliser of SplitMix64).
-constexpr unsigned long long mix(unsigned long long x) {
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
 }
 
 template <class E>
@@ -205,24 +178,18 @@ std::vector<Case> parse_suite(std::string_view csv, std::string_view source) {
   std::vector<Column> columns;
   std::vector<Case> cases;
   std::set<std::pair<std::string, DType>> seen;
-  std::size_t number = 0;
-  while (!csv.empty()) {
-    const std::size_t end = csv.find('\n');
-    const std::string_view line = trimmed(csv.substr(0, end));
-    csv = end == std::string_view::npos ? std::string_view{} : csv.substr(end + 1);
-    ++number;
-    if (line.empty() || line.starts_with('#')) continue;
-    const Place place{source, number};
+  core::csv::for_each_line(csv, source, [&](std::string_view line, const Place& place) {
+    if (line.starts_with('#')) return;
     if (columns.empty()) {
       columns = parse_header(line, place);
-      continue;
+      return;
     }
     for (Case& one : parse_line(line, columns, place)) {
       if (!seen.emplace(one.name, one.type).second)
-        refuse(place, fmt::format("there is a case {} of type {} already", one.name, name_of(one.type)));
+        refuse(place, fmt::format("there is a case {} of type {} already", core::shown(one.name), name_of(one.type)));
       cases.push_back(std::move(one));
     }
-  }
+  });
   if (cases.empty()) throw Error(ErrorCode::problem, fmt::format("{} holds no cases", source));
   return cases;
 }

@@ -127,7 +127,7 @@ int check_kernels(const CheckRequest& request) {
   return passed ? 0 : 1;
 }
 
-int check_problem(const MatrixView& a, const MatrixView& b, const MatrixView& c, const Plan& plan, bool json) {
+int check_problem(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, const Plan& plan, bool json) {
   const exact::Report report = exact::check_problem(a, b, c, plan, seed);
   if (json) {
     Json faults = Json::array();

@@ -21,6 +21,6 @@ int check_kernels(const CheckRequest& request);
 
 /// Checks the operator's program on the shape and the strides of these views (their elements are not read) under this
 /// plan, and prints the verdict. Returns 0 or 1. Throws Error.
-int check_problem(const MatrixView& a, const MatrixView& b, const MatrixView& c, const Plan& plan, bool json);
+int check_problem(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, const Plan& plan, bool json);
 
 }  // namespace tilewright::cli

@@ -288,7 +288,7 @@ int multiply(const GemmArguments& arguments) {
 
   Outcome outcome{arguments, a, b, c, choose(a.view, b.view, c, options), {}, {}, {}, {}, {}};
   outcome.threads = options.threads > 0 ? options.threads : available_threads();
-  if (arguments.target == "check") return check_problem(a.view, b.view, outcome.c, outcome.choice.plan, arguments.json);
+  if (arguments.target == "check") return check_problem(a.view, b.view, c, outcome.choice.plan, arguments.json);
 
   const auto start = std::chrono::steady_clock::now();
   {

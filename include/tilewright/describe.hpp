@@ -1,7 +1,7 @@
 // What a kernel loads and stores, in words: the describe target of the tile language for a host program.
 //
-//   std::puts(tilewright::describe_program(kernel, {.x = programs}, 0, args, {{"a", a_ptr}, {"b", b_ptr}, {"c",
-//   c_ptr}}).c_str());
+//   const std::string text = tilewright::describe_program(kernel, {.x = programs}, 0, args,
+//                                                         {{"a", a_ptr}, {"b", b_ptr}, {"c", c_ptr}});
 #pragma once
 
 #include <span>

@@ -119,7 +119,7 @@ Report check_gathered(const Shape& s, const LayoutChoice& layout, u64 seed) {
   const i64 stored_rows = s.m / 2 + 3;
   std::vector<i64> index(static_cast<std::size_t>(s.m));  // in no order, repeated; a lookup reads real memory
   for (std::size_t i = 0; i < index.size(); ++i)
-    index[i] = static_cast<i64>(Field::mix(seed + i) % static_cast<u64>(stored_rows));
+    index[i] = static_cast<i64>(mix(seed + i) % static_cast<u64>(stored_rows));
   const Operands o(s, layout);
   const Operand a = place("a", Role::input, layout.a, stored_rows, s.k, DType::f16, 0);
   const kernels::GatheredArgs<f16, f16> args{s.m,

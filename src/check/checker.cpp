@@ -180,7 +180,7 @@ Field Checker::initial_value(std::size_t buffer, i64 element) const {
 }
 
 Field Checker::random_value(std::size_t buffer, i64 element) const {
-  return Field::random(Field::mix(options_.seed ^ Field::mix(buffer + 1)) + static_cast<u64>(element));
+  return Field::random(mix(options_.seed ^ mix(buffer + 1)) + static_cast<u64>(element));
 }
 
 void Checker::run(std::function<i64(Run&)> launch) {

@@ -27,12 +27,12 @@ std::string_view name_of(Layout layout) {
 Operand place(std::string name, Role role, Layout layout, i64 rows, i64 cols, DType type, int slot) {
   // The buffer as a matrix of its own, of which the operand is a view.
   const i64 size = size_of(type);
-  const char* const base = reinterpret_cast<const char*>(static_cast<u64>(slot + 1) << 40);
+  char* const base = reinterpret_cast<char*>(static_cast<u64>(slot + 1) << 40);
   const auto whole = [&](i64 buffer_rows, i64 buffer_cols) {
-    return MatrixView{base, type, buffer_rows, buffer_cols, buffer_cols, 1};
+    return MutableMatrixView{base, type, buffer_rows, buffer_cols, buffer_cols, 1};
   };
-  MatrixView memory;
-  MatrixView view;
+  MutableMatrixView memory;
+  MutableMatrixView view;
   const Slice all;
   switch (layout) {
     case Layout::packed:

@@ -5,6 +5,7 @@
 #include <array>
 
 #include <tilewright/check.hpp>
+#include <tilewright/kernel.hpp>
 
 namespace tilewright::exact {
 
@@ -26,15 +27,9 @@ std::string_view name_of(Layout layout);
 
 /// A view and the buffer around it. slot: operands with different slots are far apart.
 struct Operand {
-  MatrixView view;
+  MutableMatrixView view;
   Buffer buffer;
 };
 Operand place(std::string name, Role role, Layout layout, i64 rows, i64 cols, DType type, int slot);
-
-/// A view as a kernel takes it.
-template <class E>
-tile::Matrix<E> kernel_matrix(const MatrixView& view) {
-  return {const_cast<E*>(static_cast<const E*>(view.data)), view.rows, view.cols, view.row_stride, view.col_stride};
-}
 
 }  // namespace tilewright::exact

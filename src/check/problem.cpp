@@ -13,13 +13,14 @@ namespace tilewright::exact {
 namespace {
 
 /// Elements are only told apart by their size here: bf16 stands for f16, which halves what has to be compiled.
-MatrixView by_size(MatrixView view) {
+template <class View>
+View by_size(View view) {
   if (view.type == DType::bf16) view.type = DType::f16;
   return view;
 }
 
 template <TileShape Shape, class In, class Out>
-Report check_tile(const MatrixView& a, const MatrixView& b, const MatrixView& c, const Plan& plan, u64 seed) {
+Report check_tile(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, const Plan& plan, u64 seed) {
   constexpr programs::Tiles tiles{static_cast<int>(Shape.m), static_cast<int>(Shape.n), static_cast<int>(Shape.k)};
   const i64 tile_count = cdiv(c.rows, Shape.m) * cdiv(c.cols, Shape.n);
   std::vector<Buffer> buffers = {buffer_of("a", Role::input, a), buffer_of("b", Role::input, b),
@@ -50,7 +51,7 @@ Report check_tile(const MatrixView& a, const MatrixView& b, const MatrixView& c,
 }
 
 template <class In, class Out>
-Report check_types(const MatrixView& a, const MatrixView& b, const MatrixView& c, const Plan& plan, u64 seed) {
+Report check_types(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, const Plan& plan, u64 seed) {
   Report report;
   const auto try_all = [&]<std::size_t... I>(std::index_sequence<I...>) {
     ((plan.tile == plan::tiles[I] ? void(report = check_tile<plan::tiles[I], In, Out>(a, b, c, plan, seed)) : void()),
@@ -62,11 +63,11 @@ Report check_types(const MatrixView& a, const MatrixView& b, const MatrixView& c
 
 }  // namespace
 
-Report check_problem(const MatrixView& a_view, const MatrixView& b_view, const MatrixView& c_view, const Plan& plan,
-                     u64 seed) {
+Report check_problem(const MatrixView& a_view, const MatrixView& b_view, const MutableMatrixView& c_view,
+                     const Plan& plan, u64 seed) {
   const MatrixView a = by_size(a_view);
   const MatrixView b = by_size(b_view);
-  const MatrixView c = by_size(c_view);
+  const MutableMatrixView c = by_size(c_view);
   if (static_cast<double>(c.rows) * static_cast<double>(c.cols) * static_cast<double>(a.cols) >
       static_cast<double>(most_products)) {
     throw Error(

@@ -11,6 +11,7 @@ inline constexpr i64 most_products = i64{1} << 31;
 
 /// Checks a * b -> c under a plan whose tile is compiled in. The elements of the views are not read; the views must
 /// meet gemm's contract. Throws Error problem where m * n * k passes most_products.
-Report check_problem(const MatrixView& a, const MatrixView& b, const MatrixView& c, const Plan& plan, u64 seed = 1);
+Report check_problem(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, const Plan& plan,
+                     u64 seed = 1);
 
 }  // namespace tilewright::exact

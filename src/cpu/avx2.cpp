@@ -12,7 +12,7 @@
 namespace tilewright::cpu {
 namespace {
 
-struct Avx2 {
+struct Avx2 : BufferedEdges<Avx2> {
   using Reg = __m256;
   static constexpr int lanes = 8, mr = 6;
 
@@ -51,21 +51,6 @@ struct Avx2 {
   }
   static Reg read(const float* p) { return load(p); }
   static void write(float* p, Reg x) { store(p, x); }
-
-  template <class E>
-  static Reg read_first(const E* p, int n) {
-    if (n == lanes) return read(p);
-    E buffer[lanes] = {};
-    for (int i = 0; i < n; ++i) buffer[i] = p[i];
-    return read(buffer);
-  }
-  template <class E>
-  static void write_first(E* p, int n, Reg x) {
-    if (n == lanes) return write(p, x);
-    E buffer[lanes];
-    write(buffer, x);
-    for (int i = 0; i < n; ++i) p[i] = buffer[i];
-  }
 
   static void transpose(Reg* x) {
     Reg u[8];  // u[4 * i + c], half h: column 4 * h + c of rows 4 * i .. 4 * i + 3

@@ -10,7 +10,7 @@
 namespace tilewright::cpu {
 namespace {
 
-struct Portable {
+struct Portable : BufferedEdges<Portable> {
   typedef float Reg __attribute__((vector_size(16)));
   typedef u32 Bits __attribute__((vector_size(16)));
   typedef u16 Halves __attribute__((vector_size(8)));
@@ -76,21 +76,6 @@ struct Portable {
   }
   static Reg read(const float* p) { return load(p); }
   static void write(float* p, Reg x) { store(p, x); }
-
-  template <class E>
-  static Reg read_first(const E* p, int n) {
-    if (n == lanes) return read(p);
-    E buffer[lanes] = {};
-    for (int i = 0; i < n; ++i) buffer[i] = p[i];
-    return read(buffer);
-  }
-  template <class E>
-  static void write_first(E* p, int n, Reg x) {
-    if (n == lanes) return write(p, x);
-    E buffer[lanes];
-    write(buffer, x);
-    for (int i = 0; i < n; ++i) p[i] = buffer[i];
-  }
 
   static void transpose(Reg* x) {
     const Reg low01 = __builtin_shufflevector(x[0], x[1], 0, 4, 1, 5),

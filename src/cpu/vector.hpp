@@ -6,12 +6,12 @@
 //   Reg, lanes, mr                            register type, its lanes, rows of the largest register tile
 //   zero(), broadcast(p)                      zeros; *p in every lane
 //   load(p), store(p, x)                      `lanes` floats, any alignment
-//   load_first(p, n), store_first(p, n, x)    the first n lanes, 0 <= n <= lanes; no other memory is touched; the rest
-//   are 0 multiply_add(a, b, c)                     a * b + c transpose(x)                              x[i] lane j <->
-//   x[j] lane i, for `lanes` registers read(p), read_first(p, n)                 load and load_first from f16, bf16 or
-//   float, converted to float read_transposed(p, at, x)                 x[i] lane j = p[j][at + i], for `lanes` rows p
-//   and `lanes` registers x write(p, x), write_first(p, n, x)         store and store_first to f16, bf16 or float,
-//   rounded once
+//   load_first(p, n), store_first(p, n, x)    the first n lanes, 0 <= n <= lanes; the rest are 0, no other memory is touched
+//   multiply_add(a, b, c)                     a * b + c
+//   transpose(x)                              x[i] lane j <-> x[j] lane i, for `lanes` registers
+//   read(p), read_first(p, n)                 load and load_first from f16, bf16 or float, converted to float
+//   read_transposed(p, at, x)                 x[i] lane j = p[j][at + i], for `lanes` rows p and `lanes` registers x
+//   write(p, x), write_first(p, n, x)         store and store_first to f16, bf16 or float, rounded once
 //
 // NOTE: A function that several object files define is merged into one by the linker, which may take the copy that was
 // compiled for the widest instruction set and run it everywhere: an illegal instruction on a smaller machine. So V is a
@@ -30,6 +30,25 @@ extern const Kernels portable_kernels;
 extern const Kernels avx2_kernels;         // x86-64 only
 extern const Kernels avx512_kernels;       // x86-64 only
 extern const Kernels avx512_bf16_kernels;  // x86-64 only
+
+/// read_first and write_first for a V without masked loads and stores: through a buffer of one register.
+template <class V>
+struct BufferedEdges {
+  template <class E>
+  static auto read_first(const E* p, int n) {
+    if (n == V::lanes) return V::read(p);
+    E buffer[V::lanes] = {};
+    for (int i = 0; i < n; ++i) buffer[i] = p[i];
+    return V::read(buffer);
+  }
+  template <class E, class Reg>
+  static void write_first(E* p, int n, Reg x) {
+    if (n == V::lanes) return V::write(p, x);
+    E buffer[V::lanes];
+    V::write(buffer, x);
+    for (int i = 0; i < n; ++i) p[i] = buffer[i];
+  }
+};
 
 /// The table of the instruction set V.
 template <class V>

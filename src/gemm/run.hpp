@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <programs/split_k.hpp>
+#include <tilewright/kernel.hpp>
 #include <tilewright/tile/cpu/executor.hpp>
 #include "plan/compiled_tiles.hpp"
 
@@ -20,15 +21,6 @@ void run_bf16(const Plan& plan, const MatrixView& a, const MatrixView& b, const 
 void run_f32(const Plan& plan, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, i64 threads,
              float* workspace);
 
-template <class E>
-tile::Matrix<const E> kernel_view(const MatrixView& view) {
-  return {static_cast<const E*>(view.data), view.rows, view.cols, view.row_stride, view.col_stride};
-}
-template <class E>
-tile::Matrix<E> kernel_view(const MutableMatrixView& view) {
-  return {static_cast<E*>(view.data), view.rows, view.cols, view.row_stride, view.col_stride};
-}
-
 template <TileShape Shape, class In, class Out>
 void run_tile(const Plan& plan, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, i64 threads,
               float* workspace) {
@@ -37,12 +29,13 @@ void run_tile(const Plan& plan, const MatrixView& a, const MatrixView& b, const 
   cpu::Launch how{{tile_count, plan.split.parts, 1}, plan.order, plan.mma, threads};
   if (plan.split.kind == SplitKind::none) {
     cpu::launch(programs::Gemm<tiles>{}, how,
-                programs::GemmArgs<In, Out>{c.rows, c.cols, a.cols, kernel_view<In>(a), kernel_view<In>(b),
-                                            kernel_view<Out>(c)});
+                programs::GemmArgs<In, Out>{c.rows, c.cols, a.cols, kernel_matrix<const In>(a),
+                                            kernel_matrix<const In>(b), kernel_matrix<Out>(c)});
     return;
   }
   const programs::SplitKArgs<In, Out> args{
-      c.rows, c.cols, a.cols, kernel_view<In>(a), kernel_view<In>(b), kernel_view<Out>(c), workspace, plan.split.parts};
+      c.rows,    c.cols,          a.cols, kernel_matrix<const In>(a), kernel_matrix<const In>(b), kernel_matrix<Out>(c),
+      workspace, plan.split.parts};
   cpu::launch(programs::SplitKSum<tiles>{}, how, args);
   how.grid.y = 1;
   cpu::launch(programs::SplitKReduce<tiles>{}, how, args);

@@ -3,7 +3,6 @@
 // Figures are plain values at the top; how each was obtained stands beside them under "kinds" (counted or modelled),
 // and the boundary it refers to under "boundaries". Ratios have four decimal digits, intensities two. A count beyond
 // 2^63 is a floating-point number.
-#define FMT_HEADER_ONLY
 #include <fmt/format.h>
 
 #include <algorithm>

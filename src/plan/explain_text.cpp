@@ -2,7 +2,6 @@
 //
 // Every figure stands in a table of four columns: name, value, how it was obtained (counted or modelled; nothing here
 // is measured), and the boundary it refers to. Start at explain_text, at the end.
-#define FMT_HEADER_ONLY
 #include <fmt/format.h>
 
 #include <algorithm>

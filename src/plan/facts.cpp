@@ -1,5 +1,4 @@
 // Counting: grid, programs, offsets, loads. No formatting here.
-#define FMT_HEADER_ONLY
 #include "plan/facts.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,6 @@
 //
 // An axis of extent 0 or 1 is never stepped along, so its stride says nothing and it counts as unit. A stride of -1 is
 // not unit: wide loads run upwards.
-#define FMT_HEADER_ONLY
 #include <fmt/format.h>
 
 #include <bit>

@@ -1,5 +1,4 @@
 // Counts that do not overflow silently, and the formatting shared by explain's parts.
-#define FMT_HEADER_ONLY
 #include "plan/number.hpp"
 
 #include <fmt/format.h>

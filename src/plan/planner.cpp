@@ -4,7 +4,6 @@
 // not fill the threads. Instruction set and movers are not searched: the widest set, and pack wherever an axis of unit
 // stride allows it, are better on every shape. A request fixes fields; what it leaves open is chosen among what is
 // legal with them.
-#define FMT_HEADER_ONLY
 #include "plan/planner.hpp"
 
 #include <fmt/format.h>

@@ -2,7 +2,6 @@
 //
 // One aligned square hides what a tile costs on the shapes that a program really multiplies. So the useful ratio is
 // that of all shapes together, each as often as its weight says: sum of useful FLOP / sum of block-level FLOP.
-#define FMT_HEADER_ONLY
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <tilewright/error.hpp>
 #include <tilewright/explain.hpp>
 
+#include "core/csv.hpp"
 #include "core/shown.hpp"
 #include "plan/compiled_tiles.hpp"
 #include "plan/model.hpp"
@@ -23,32 +23,9 @@ namespace tilewright {
 namespace plan {
 namespace {
 
-/// Where a message points: "shapes.csv, line 7".
-struct Place {
-  std::string_view source;
-  std::size_t line;
-};
-
-[[noreturn]] void refuse(const Place& place, std::string_view message) {
-  throw Error(ErrorCode::problem, fmt::format("{}, line {}: {}", place.source, place.line, message));
-}
-
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view spaces = " \t\r";
-  const std::size_t first = text.find_first_not_of(spaces);
-  return first == std::string_view::npos ? std::string_view{}
-                                         : text.substr(first, text.find_last_not_of(spaces) - first + 1);
-}
-
-std::vector<std::string_view> cells_of(std::string_view line) {
-  std::vector<std::string_view> cells;
-  while (true) {
-    const std::size_t comma = line.find(',');
-    cells.push_back(trimmed(line.substr(0, comma)));
-    if (comma == std::string_view::npos) return cells;
-    line = line.substr(comma + 1);
-  }
-}
+using core::csv::Place;
+using core::csv::refuse;
+using core::csv::split;
 
 enum class Column : unsigned char { m, n, k, weight, name, group, ignored };
 
@@ -67,7 +44,7 @@ std::vector<Column> parse_header(std::string_view line, const Place& place) {
                                                                           {"ldb", Column::ignored},
                                                                           {"ldc", Column::ignored}}};
   std::vector<Column> columns;
-  for (const std::string_view cell : cells_of(line)) {
+  for (const std::string_view cell : split(line)) {
     std::string name(cell);
     for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
     const auto found = std::ranges::find(known, name, &std::pair<std::string_view, Column>::first);
@@ -108,7 +85,7 @@ double parse_weight(std::string_view cell, const Place& place) {
 }
 
 WeightedShape parse_shape(std::string_view line, const std::vector<Column>& columns, const Place& place) {
-  const std::vector<std::string_view> cells = cells_of(line);
+  const std::vector<std::string_view> cells = split(line);
   if (cells.size() != columns.size()) {
     refuse(place, fmt::format("{} cells, but the header names {} columns", cells.size(), columns.size()));
   }
@@ -187,21 +164,13 @@ std::string text_of(const TileShape& tile) { return fmt::format("{}x{}x{}", tile
 std::vector<WeightedShape> parse_shapes(std::string_view csv, std::string_view source) {
   std::vector<plan::Column> columns;
   std::vector<WeightedShape> shapes;
-  std::size_t number = 0;
-  constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
-  if (csv.starts_with(byte_order_mark)) csv.remove_prefix(byte_order_mark.size());
-  while (!csv.empty()) {
-    const std::size_t end = csv.find('\n');
-    const std::string_view line = plan::trimmed(csv.substr(0, end));
-    csv = end == std::string_view::npos ? std::string_view{} : csv.substr(end + 1);
-    ++number;
-    if (line.empty()) continue;
+  core::csv::for_each_line(csv, source, [&](std::string_view line, const core::csv::Place& place) {
     if (columns.empty()) {
-      columns = plan::parse_header(line, {source, number});
+      columns = plan::parse_header(line, place);
     } else if (!line.starts_with('#')) {
-      shapes.push_back(plan::parse_shape(line, columns, {source, number}));
+      shapes.push_back(plan::parse_shape(line, columns, place));
     }
-  }
+  });
   if (columns.empty())
     throw Error(ErrorCode::problem, fmt::format("{} has no header line; write m,n,k first.", source));
   return shapes;

@@ -2,7 +2,6 @@
 //
 // A word that is no field, or not shaped like one, is plan_syntax; a field whose number or name is out of its range is
 // plan_value.
-#define FMT_HEADER_ONLY
 #include <fmt/format.h>
 
 #include <array>

@@ -10,16 +10,9 @@
 #include <limits>
 
 #include <tilewright/dtype.hpp>
+#include <tilewright/mix.hpp>
 
 namespace tilewright::verification {
-
-/// A well-mixed 64-bit hash (the finaliser of SplitMix64).
-constexpr unsigned long long mix(unsigned long long x) {
-  x += 0x9e3779b97f4a7c15ull;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
 
 struct SampledAxis {
   i64 extent, picked;  // 0 <= picked <= extent

@@ -34,9 +34,9 @@ exact::Report check_on(const Kernel& kernel, const Shape& s, Layout layout, Orde
   const kernels::MatmulArgs<f16, f16> args{s.m,
                                            s.n,
                                            s.k,
-                                           exact::kernel_matrix<const f16>(a.view),
-                                           exact::kernel_matrix<const f16>(b.view),
-                                           exact::kernel_matrix<f16>(c.view)};
+                                           kernel_matrix<const f16>(a.view),
+                                           kernel_matrix<const f16>(b.view),
+                                           kernel_matrix<f16>(c.view)};
   return check(kernel, {programs_of(s)}, args, {a.buffer, b.buffer, c.buffer}, {exact::product(a.view, b.view, c.view)},
                order);
 }
@@ -152,9 +152,9 @@ TEST(Mutants, mutant_row_times_stride_in_32_bits) {
     const kernels::MatmulArgs<f16, f16> args{s.m,
                                              s.n,
                                              s.k,
-                                             exact::kernel_matrix<const f16>(a),
-                                             exact::kernel_matrix<const f16>(b.view),
-                                             exact::kernel_matrix<f16>(c.view)};
+                                             kernel_matrix<const f16>(a),
+                                             kernel_matrix<const f16>(b.view),
+                                             kernel_matrix<f16>(c.view)};
     const auto run = [&](const auto& kernel) {
       return check(kernel, {programs_of(s)}, args, {buffer_of("a", exact::Role::input, a), b.buffer, c.buffer},
                    {exact::product(a, b.view, c.view)});
@@ -183,9 +183,9 @@ TEST(Mutants, mutant_output_sharing_storage_with_an_input) {
     const kernels::MatmulArgs<f16, f16> args{s.m,
                                              s.n,
                                              s.k,
-                                             exact::kernel_matrix<const f16>(a.view),
-                                             exact::kernel_matrix<const f16>(b.view),
-                                             exact::kernel_matrix<f16>(c.view)};
+                                             kernel_matrix<const f16>(a.view),
+                                             kernel_matrix<const f16>(b.view),
+                                             kernel_matrix<f16>(c.view)};
     const exact::Report report = check(mutants::Faulty<Fault::none>{}, {programs_of(s)}, args,
                                        {a.buffer, b.buffer, c.buffer}, {exact::product(a.view, b.view, c.view)});
     EXPECT_TRUE(report.has(FaultKind::output_overlaps_input)) << report.text();
@@ -205,10 +205,10 @@ TEST(Mutants, mutant_split_k_partial_added_twice) {
       const programs::SplitKArgs<f16, f16> args{s.m,
                                                 s.n,
                                                 s.k,
-                                                exact::kernel_matrix<const f16>(a.view),
-                                                exact::kernel_matrix<const f16>(b.view),
-                                                exact::kernel_matrix<f16>(c.view),
-                                                exact::kernel_matrix<float>(planes.view).ptr,
+                                                kernel_matrix<const f16>(a.view),
+                                                kernel_matrix<const f16>(b.view),
+                                                kernel_matrix<f16>(c.view),
+                                                kernel_matrix<float>(planes.view).ptr,
                                                 parts};
       exact::Checker checker({a.buffer, b.buffer, c.buffer, planes.buffer}, {exact::product(a.view, b.view, c.view)});
       checker.run([&](exact::Run& run) {

@@ -19,16 +19,11 @@ using Args = kernels::MatmulArgs<f16, f16>;
 struct Operands {
   exact::Operand a, b, c;
   Args args;
-  Operands(i64 m, i64 n, i64 k, DType c_type = DType::f16)
+  Operands(i64 m, i64 n, i64 k)
       : a(exact::place("a", exact::Role::input, exact::Layout::row_padded, m, k, DType::f16, 0)),
         b(exact::place("b", exact::Role::input, exact::Layout::row_padded, k, n, DType::f16, 1)),
-        c(exact::place("c", exact::Role::output, exact::Layout::row_padded, m, n, c_type, 2)),
-        args{m,
-             n,
-             k,
-             exact::kernel_matrix<const f16>(a.view),
-             exact::kernel_matrix<const f16>(b.view),
-             exact::kernel_matrix<f16>(c.view)} {}
+        c(exact::place("c", exact::Role::output, exact::Layout::row_padded, m, n, DType::f16, 2)),
+        args{m, n, k, kernel_matrix<const f16>(a.view), kernel_matrix<const f16>(b.view), kernel_matrix<f16>(c.view)} {}
   template <class Kernel>
   exact::Report check(const Kernel& kernel, i64 programs) const {
     return tilewright::check(kernel, {programs}, args, {a.buffer, b.buffer, c.buffer},
@@ -176,10 +171,26 @@ struct Plain {
   }
 };
 TEST(Checker, finds_memory_taken_for_another_element_type) {
-  const Operands o(40, 30, 65, DType::f32);  // c holds f32, the kernel stores f16
+  Operands o(40, 30, 65);
+  // c holds f32, the kernel stores f16 through a pointer that somebody has cast.
+  o.c = exact::place("c", exact::Role::output, exact::Layout::row_padded, 40, 30, DType::f32, 2);
   const exact::Report report = o.check(Plain{}, 1);
   EXPECT_TRUE(report.has(FaultKind::store_outside_view)) << report.text();
   EXPECT_NE(report.text().find("taken as f16, but the view holds f32"), std::string::npos) << report.text();
+}
+
+TEST(KernelMatrix, refuses_a_view_of_another_element_type) {
+  const Operands o(40, 30, 65);
+  EXPECT_EQ(kernel_matrix<f16>(o.c.view).row_stride, o.c.view.row_stride);
+  try {
+    kernel_matrix<const float>(o.a.view);
+    FAIL() << "an f16 view was taken as f32";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::input_types);
+    EXPECT_STREQ(
+        error.what(),
+        "a kernel takes a matrix of f32, and the view is 40x65 f16, strides (68, 1); give a view of that element type");
+  }
 }
 
 struct AddsToC {
@@ -195,10 +206,10 @@ TEST(Checker, finds_an_atomic_addition_to_unknown_contents) {
   expected.output = c.view;
   expected.value = [](const exact::Values&, i64, i64) { return exact::Field::of(3); };
   exact::Buffer buffer = c.buffer;
-  EXPECT_TRUE(check(AddsToC{}, {1}, exact::kernel_matrix<float>(c.view), {buffer}, {expected})
-                  .has(FaultKind::load_from_output));
+  EXPECT_TRUE(
+      check(AddsToC{}, {1}, kernel_matrix<float>(c.view), {buffer}, {expected}).has(FaultKind::load_from_output));
   buffer.role = exact::Role::accumulated;
-  EXPECT_TRUE(check(AddsToC{}, {1}, exact::kernel_matrix<float>(c.view), {buffer}, {expected}).passed());
+  EXPECT_TRUE(check(AddsToC{}, {1}, kernel_matrix<float>(c.view), {buffer}, {expected}).passed());
 }
 
 struct TimesInfinity {
@@ -214,13 +225,13 @@ TEST(Checker, refuses_constants_without_an_exact_counterpart) {
   expected.output = c.view;
   expected.value = [](const exact::Values&, i64, i64) { return exact::Field::of(3); };
   EXPECT_TRUE(
-      check(TimesInfinity{}, {1}, exact::kernel_matrix<float>(c.view), {c.buffer}, {expected}).has(FaultKind::refused));
+      check(TimesInfinity{}, {1}, kernel_matrix<float>(c.view), {c.buffer}, {expected}).has(FaultKind::refused));
 }
 
 TEST(Checker, answers_at_once_for_an_empty_result_of_any_height) {
   constexpr i64 rows = INT64_MAX;
-  const MatrixView a{nullptr, DType::f16, rows, 0, 0, 1}, b{nullptr, DType::f16, 0, 0, 0, 1},
-      c{nullptr, DType::f16, rows, 0, 0, 1};
+  const MatrixView a{nullptr, DType::f16, rows, 0, 0, 1}, b{nullptr, DType::f16, 0, 0, 0, 1};
+  const MutableMatrixView c{nullptr, DType::f16, rows, 0, 0, 1};
   Plan plan;
   plan.tile = {64, 32, 32};
   EXPECT_TRUE(exact::check_problem(a, b, c, plan).passed());

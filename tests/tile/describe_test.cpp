@@ -25,9 +25,9 @@ struct Operands {
         args{m,
              n,
              k,
-             exact::kernel_matrix<const f16>(a.view),
-             exact::kernel_matrix<const f16>(b.view),
-             exact::kernel_matrix<f16>(c.view)} {}
+             kernel_matrix<const f16>(a.view),
+             kernel_matrix<const f16>(b.view),
+             kernel_matrix<f16>(c.view)} {}
 };
 
 /// Lowest and highest offset that an access admits, by enumeration.

@@ -9,6 +9,7 @@
 #include <bit>
 #include <string_view>
 
+#include <tilewright/mix.hpp>
 #include <tilewright/tile/element.hpp>
 
 namespace tilewright::exact {
@@ -76,12 +77,6 @@ class Field {
     const u64 middle = static_cast<u64>(wide >> 61) & prime;
     const u64 high = static_cast<u64>(wide >> 122);
     return Field(low + middle + high);
-  }
-  static constexpr u64 mix(u64 x) {  // the finalizer of SplitMix64
-    x += 0x9e3779b97f4a7c15u;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
   }
 
  private:

@@ -118,8 +118,7 @@ class Tile : public tile::Value {
   float* row(i64 i) { return data_ + i * ld; }
   const float* row(i64 i) const { return data_ + i * ld; }
 
-  // What tile/value.hpp forwards to
-  // -----------------------------------------------------------------------------------------------
+  // What tile/value.hpp forwards to.
 
   template <class P, class Mask>
   auto materialize(const tile::Load<P, Mask>& load) const {
@@ -147,7 +146,6 @@ class Tile : public tile::Value {
         const int m_used = a.s_end;
         const int n_used = b.s_end;
         const int k_used = a.k_end > b.k_end ? a.k_end : b.k_end;
-        static_cast<void>(k);
         if (m_used <= 0 || n_used <= 0 || k_used <= 0) return;
         const Kernels& kernels = kernels_->for_operands(a.type, b.type);
         const Scratch a_panel(*arena_, kernels.a_panel_floats(m, k));
