@@ -38,7 +38,7 @@ constexpr const char* bench_examples = R"(Examples:
   tilewright bench --suite bench/suites/cpu.csv --list
       The cases.
   tilewright bench --suite bench/suites/cpu.csv --case sq1001,row --threads 1
-      --plan "128x256x256" --json record.json
+      --plan "224x256x256" --json record.json
       Two cases under a plan of your own, alone; the record is kept.)";
 
 struct BenchArguments {

@@ -353,7 +353,7 @@ Action add_gemm(CLI::App& app) {
       ->group(how);
   add_text(
       command, "--plan", arguments->plan, "TEXT",
-      "the plan, or the part of it you care about, such as 64x32x32 or \"128x256x256 order=grouped(8)\"; the rest is "
+      "the plan, or the part of it you care about, such as 64x32x32 or \"224x256x256 order=grouped(8)\"; the rest is "
       "chosen")
       ->group(how);
   add_integer(command, "--threads", arguments->threads, 1, "N",

@@ -1,6 +1,5 @@
 # The fuzz targets: each file in tests/fuzz/ with the folders it may reach, compiled by Clang with libFuzzer and the address
-# and undefined-behaviour sanitizers. The library target is not used: it would be compiled without the fuzzer's coverage, and
-# it needs an OpenMP runtime that Debian's Clang does not bring.
+# and undefined-behaviour sanitizers. The library target is not used: it would be compiled without the fuzzer's coverage.
 if(NOT CMAKE_CXX_COMPILER_ID STREQUAL Clang)
   message(FATAL_ERROR "TILEWRIGHT_FUZZ needs Clang (libFuzzer); the compiler is ${CMAKE_CXX_COMPILER_ID}. Use the preset fuzz.")
 endif()

@@ -35,7 +35,7 @@ has() { command -v "$1"; }
 has_header() { printf '#include <%s>\n' "$1" | "${CXX:-c++}" -std=c++20 -fsyntax-only -x c++ -; }
 
 need_build_packages() {
-  need g++ "the compiler, with OpenMP" has "${CXX:-c++}"
+  need g++ "the compiler" has "${CXX:-c++}"
   need cmake "the build system, 3.25 or later" has cmake
   need ninja-build "what CMake runs" has ninja
   need libfmt-dev "messages" has_header fmt/format.h

@@ -37,8 +37,10 @@ struct Split {
 
 /// How a strided, bounded block of an operand reaches the multiplying code. pack: rows or columns of unit stride are
 /// read with wide loads and converted into micro-kernel panels. gather: no axis has unit stride; element by element
-/// into panels.
-enum class Mover : unsigned char { pack, gather };
+/// into panels. direct: rows of unit stride are read where they lie, converted, and multiplied at once: best for B with
+/// few rows of A, for A with few columns of B. Of both, A alone is direct.
+enum class Mover : unsigned char { pack, gather, direct };
+std::string to_string(Mover mover);
 
 /// What multiplies: the micro-kernel of an instruction set. It is a part of the plan because a fused multiply-add
 /// rounds once where a multiplication and an addition round twice: the same plan gives the same bits.
@@ -129,7 +131,7 @@ struct PlanChoice {
 std::span<const TileShape> compiled_tiles();
 
 /// Chooses the fields that the request leaves open. threads: how many may be used (0: cpu.cores). workspace: budget in
-/// bytes. Throws plan_value (a mover that the layout does not allow, more parts than K steps), plan_unavailable (a tile
+/// bytes. Throws plan_value (a mover that the operand or its layout does not allow, more parts than K steps), plan_unavailable (a tile
 /// that is not compiled in, an instruction set that is not at hand or does not multiply the inputs, more than one
 /// thread a program), workspace, and problem (a negative extent).
 PlanChoice choose_plan(const Problem& problem, const PlanRequest& request, const CpuDescription& cpu, i64 threads,

@@ -11,7 +11,7 @@ namespace tilewright::cpu {
 namespace {
 
 struct Avx512 : Avx512Vector<Avx512> {
-  static constexpr int mr = 14;
+  static constexpr int mr = 14, b_rows = 8;
   static Reg multiply_add(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
 };
 

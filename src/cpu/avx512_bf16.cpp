@@ -18,7 +18,7 @@ namespace tilewright::cpu {
 namespace {
 
 struct Avx512Bf16 : Avx512Vector<Avx512Bf16> {
-  static constexpr int mr = 14;
+  static constexpr int mr = 14, b_rows = 8;
   static Reg multiply_add(Reg a, Reg b, Reg c) {
     return _mm512_dpbf16_ps(c, __builtin_bit_cast(__m512bh, a), __builtin_bit_cast(__m512bh, b));
   }
@@ -37,7 +37,7 @@ __mmask32 elements(int first, int last) {
 }
 
 /// Elements of 32 from `from` on, which alone are read; the rest are 0.
-__m512i read(__mmask32 inside, const bf16* from) { return _mm512_maskz_loadu_epi16(inside, from); }
+__m512i read_inside(__mmask32 inside, const bf16* from) { return _mm512_maskz_loadu_epi16(inside, from); }
 
 __m512i swap_halves(V::Reg words) { return _mm512_maskz_rol_epi32(V::all, _mm512_castps_si512(words), 16); }
 
@@ -71,7 +71,7 @@ void pack_along_k(const bf16* base, const Axis& line, int first, int count, cons
       }
     } else {
       for (int r = 0; r < lanes; ++r) {
-        block[r] = row[r] != nullptr ? _mm512_castsi512_ps(read(inside, element_at<V>(row[r], k))) : V::zero();
+        block[r] = row[r] != nullptr ? _mm512_castsi512_ps(read_inside(inside, element_at<V>(row[r], k))) : V::zero();
       }
     }
     V::transpose(block);
@@ -100,7 +100,7 @@ void pack_along_strip(const bf16* base, const Axis& line, int first, const Axis&
     if (offset == Operand::masked) return _mm512_setzero_si512();
     const bf16* const from = element_at<V>(base, offset + first);
     __builtin_prefetch(element_at<V>(from, ahead<V>(2 * lines_together, along.stride)));
-    return inside == ~0u ? _mm512_loadu_si512(from) : read(inside, from);
+    return inside == ~0u ? _mm512_loadu_si512(from) : read_inside(inside, from);
   };
   for (int at = begin; at < end; ++at) {
     const __m512i even = line_at(2 * at), odd = line_at(2 * at + 1);
@@ -168,6 +168,52 @@ void multiply_pairs(const float* a_panel, const float* b_panel, int m, int n, in
   multiply<V>(a_panel, b_panel, m, n, pairs_of(k), acc, ld);
 }
 
+/// Pairs of rows of B where they lie: words of two, made as pack_along_strip makes them.
+struct PairsOfB {
+  const bf16* base;
+  i64 stride;
+  int k;
+
+  V::Reg read(int pair, int column, int count) const {
+    const auto row = [&](int at) {
+      if (at >= k) return _mm512_setzero_si512();
+      const bf16* const from = element_at<V>(base, at * stride + column);
+      return _mm512_maskz_cvtepu16_epi32(V::all, _mm256_maskz_loadu_epi16(V::first(count), from));
+    };
+    const __m512i even = _mm512_maskz_slli_epi32(V::all, row(2 * pair), 16);
+    return _mm512_castsi512_ps(_mm512_or_si512(even, row(2 * pair + 1)));
+  }
+  void prefetch(int pair, int column) const {
+    __builtin_prefetch(element_at<V>(base, ahead<V>(2 * pair, stride) + column), 0, 2);
+    __builtin_prefetch(element_at<V>(base, ahead<V>(2 * pair + 1, stride) + column), 0, 2);
+  }
+};
+
+void multiply_pairs_direct_b(const float* a_panel, const Operand& b, int m, int n, int k, float* acc, i64 ld) {
+  multiply_rows<V>(a_panel, PairsOfB{static_cast<const bf16*>(b.base), b.k_stride, k}, m, n, pairs_of(k), acc, ld);
+}
+
+/// Rows of A where they lie: a word is two neighbours.
+struct PairsOfA {
+  const bf16* base;
+  i64 stride;
+  int k;
+
+  V::Reg read(int row, int pair, int count) const {
+    const __mmask32 inside = elements(0, lower<V>(2 * count, k - 2 * pair));
+    const __m512i words = read_inside(inside, element_at<V>(base, row * stride + 2 * pair));
+    return _mm512_castsi512_ps(swap_halves(_mm512_castsi512_ps(words)));
+  }
+  void prefetch(int row, int pair) const {
+    __builtin_prefetch(element_at<V>(base, ahead<V>(row, stride) + 2 * pair), 0, 2);
+  }
+};
+
+void multiply_pairs_direct_a(const Operand& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld) {
+  multiply_columns<V>(PairsOfA{static_cast<const bf16*>(a.base), a.strip_stride, k}, b_panel, m, n, pairs_of(k), acc,
+                      ld);
+}
+
 }  // namespace
 
 constinit const Kernels avx512_bf16_kernels = {Mma::avx512_bf16,
@@ -178,6 +224,8 @@ constinit const Kernels avx512_bf16_kernels = {Mma::avx512_bf16,
                                                pack_pairs<RowPanel<V>>,
                                                pack_pairs<ColumnPanel<V>>,
                                                multiply_pairs,
+                                               multiply_pairs_direct_a,
+                                               multiply_pairs_direct_b,
                                                load<V>,
                                                store<V>,
                                                &avx512_kernels};

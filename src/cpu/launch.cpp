@@ -1,56 +1,201 @@
-// Programs over threads. OpenMP's dynamic schedule hands a program to whichever thread is free, so that short programs
-// at the edges of a grid do not leave a thread idle; nothing here depends on which thread runs which program.
+// Programs over threads: one team of threads for the process, started when it is first wanted.
 //
-// Two callers get one thread, their own: one that is inside of a parallel region already, whose team has the
-// processors, and a child process forked after a parallel region, in which libgomp's threads do not exist and would be
-// waited for for ever.
-
+// The caller is a member of its own team. It offers the work and begins at once; the others join when they have woken,
+// everybody takes the next program that nobody has, and the caller waits only for members that have begun one. A thread
+// that wakes late, or not at all, costs nothing but its help: a small product on many threads is no slower than on one.
+// (A parallel region of OpenMP waits at its end for every member, woken or not: measured on a virtual machine of two
+// processors, several milliseconds for a product that takes twenty microseconds.)
+//
+// Three callers work alone, on their own thread: one that is itself a program or in a parallel region of OpenMP, whose
+// team has the processors; and one that calls while another's work is going on. A forked child starts a team of its own.
 #include <tilewright/tile/cpu/launch.hpp>
 
-#include <omp.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <list>
+#include <mutex>
+#include <system_error>
+#include <thread>
 
 #include "core/float_environment.hpp"
+
+// Null unless the program that this library is linked into has an OpenMP runtime.
+extern "C" __attribute__((weak)) int omp_in_parallel(void);
 
 namespace tilewright::cpu {
 namespace {
 
-std::atomic<bool> forked = false;
+// How long a thread looks for work, or for the last member, before it sleeps: about a millisecond. One that sleeps takes
+// so long to wake that it would miss the programs of a short product, sleep again, and miss those of the next.
+constexpr int looks = 30000;
 
-/// Whether this process may start a team: not if it was forked from one that has called this before.
-bool may_start_team() {
-  static const int registered = pthread_atfork(nullptr, nullptr, [] { forked = true; });
-  return registered == 0 && !forked && omp_in_parallel() == 0;
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
 }
+
+/// Looks for a while whether the value has become another than `old`.
+bool changes_soon(const std::atomic<int>& value, int old) {
+  for (int look = 0; look < looks; ++look) {
+    if (value.load(std::memory_order_relaxed) != old) return true;
+    pause();
+  }
+  return false;
+}
+
+thread_local bool in_a_program = false;
+
+/// One call of for_each_program.
+class Work {
+ public:
+  Work(i64 count, void (*run)(void*, i64), void* context) : count_(count), run_(run), context_(context) {}
+
+  /// Runs programs until none is left.
+  void take_part() {
+    const core::FloatEnvironment environment;
+    in_a_program = true;
+    for (i64 number = next_++; number < count_; number = next_++) {
+      try {
+        run_(context_, number);
+      } catch (...) {
+        next_ = count_;
+        if (!failed_.test_and_set()) failure_ = std::current_exception();
+      }
+    }
+    in_a_program = false;
+  }
+  /// Once all members are through.
+  void rethrow_failure() {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+ private:
+  const i64 count_;
+  void (*const run_)(void*, i64);
+  void* const context_;
+  std::atomic<i64> next_ = 0;
+  std::atomic_flag failed_;
+  std::exception_ptr failure_;
+};
+
+/// A thread of the team other than the caller.
+///
+/// Linux wakes a thread where it last ran if it finds no idle processor, and among two or three it does not look for
+/// one: the member would share the caller's processor, another one idle, until the kernel balances its load some
+/// milliseconds later. So a caller that finds a member asleep on its own processor forbids it that one until it wakes.
+class Member {
+ public:
+  /// By the member itself: sleeps until the value is another than `old`.
+  void sleep(const std::atomic<int>& value, int old) {
+    thread_ = gettid();
+    sleeps_on_ = sched_getcpu();
+    value.wait(old);
+    sleeps_on_ = -1;
+    if (moved_.exchange(false)) sched_setaffinity(0, sizeof allowed_, &allowed_);
+  }
+  /// By the caller, before it wakes the member.
+  void keep_off(int processor) {
+    if (sleeps_on_ != processor || moved_) return;
+    if (sched_getaffinity(thread_, sizeof allowed_, &allowed_) != 0) return;
+    cpu_set_t others = allowed_;
+    CPU_CLR(static_cast<unsigned>(processor), &others);
+    moved_ = true;  // before the member can wake
+    if (CPU_COUNT(&others) == 0 || sched_setaffinity(thread_, sizeof others, &others) != 0) moved_ = false;
+  }
+
+ private:
+  std::atomic<pid_t> thread_ = 0;
+  std::atomic<int> sleeps_on_ = -1;  // processor; -1 while awake
+  std::atomic<bool> moved_ = false;  // allowed_ is to be set again
+  cpu_set_t allowed_ = {};
+};
+
+class Team {
+ public:
+  /// Runs the work on at most so many threads. False if another caller's work is going on.
+  bool run(Work& work, i64 threads) {
+    const std::unique_lock only_caller(busy_, std::try_to_lock);
+    if (!only_caller) return false;
+    start_threads(threads - 1);
+    work_ = &work;
+    seats_ = threads - 1;
+    for (Member& member : members_) member.keep_off(sched_getcpu());
+    ++offers_;
+    offers_.notify_all();
+    work.take_part();
+    seats_ = 0;  // who joins from here on finds no seat and does not look at the work
+    for (int left = present_; left != 0; left = present_) {
+      if (!changes_soon(present_, left)) present_.wait(left);
+    }
+    return true;
+  }
+
+ private:
+  void start_threads(i64 wanted) {
+    if (std::ssize(members_) >= wanted) return;
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the caller's own threads
+    try {
+      while (std::ssize(members_) < wanted) std::thread(&Team::serve, this, &members_.emplace_back()).detach();
+    } catch (const std::system_error&) {  // the system gives no more threads: fewer do the work
+      members_.pop_back();
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  }
+
+  void serve(Member* member) {
+    for (int seen = 0;;) {
+      if (!changes_soon(offers_, seen)) member->sleep(offers_, seen);
+      seen = offers_;
+      ++present_;  // before it looks for a seat: the caller first takes the seats away, then waits for who is present
+      if (seats_-- > 0) work_->take_part();
+      if (--present_ == 0) present_.notify_one();
+    }
+  }
+
+  std::mutex busy_;  // held for the length of a work
+  std::list<Member> members_;
+  Work* work_ = nullptr;
+  std::atomic<i64> seats_ = 0;    // members that may still join the work
+  std::atomic<int> present_ = 0;  // members that have joined, or are looking for a seat
+  std::atomic<int> offers_ = 0;   // works so far
+};
+
+/// Never destroyed: its threads run until the process ends.
+std::atomic<Team*> team = nullptr;
+
+Team& the_team() {
+  static const int registered [[maybe_unused]] =
+      pthread_atfork(nullptr, nullptr, [] { team = new Team; });  // the child has none of the threads
+  if (team == nullptr) {
+    Team* none = nullptr;
+    Team* const first = new Team;
+    if (!team.compare_exchange_strong(none, first)) delete first;
+  }
+  return *team;
+}
+
+bool in_a_parallel_region() { return in_a_program || (omp_in_parallel != nullptr && omp_in_parallel() != 0); }
 
 }  // namespace
 
 void for_each_program(i64 count, i64 threads, void (*run)(void* context, i64 number), void* context) {
-  if (threads <= 1 || count <= 1 || !may_start_team()) {
-    const core::FloatEnvironment environment;
-    for (i64 number = 0; number < count; ++number) run(context, number);
-    return;
+  Work work(count, run, context);
+  const i64 members = std::min({threads, count, most_threads});
+  if (members <= 1 || in_a_parallel_region() || !the_team().run(work, members)) {
+    const bool nested = in_a_program;
+    work.take_part();
+    in_a_program = nested;
   }
-  std::exception_ptr failure;
-  std::atomic_flag failed;
-  const int team = static_cast<int>(std::min({threads, count, most_threads}));
-#pragma omp parallel num_threads(team)
-  {
-    const core::FloatEnvironment environment;
-#pragma omp for schedule(dynamic, 1)
-    for (i64 number = 0; number < count; ++number) {
-      try {
-        if (!failed.test()) run(context, number);
-      } catch (...) {
-        if (!failed.test_and_set()) failure = std::current_exception();  // an exception may not leave a parallel region
-      }
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+  work.rethrow_failure();
 }
 
 }  // namespace tilewright::cpu

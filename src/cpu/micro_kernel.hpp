@@ -12,9 +12,9 @@
 
 namespace tilewright::cpu {
 
-/// One register tile: acc[r * ld + j] += sum over k of a[k * pitch + r] * b[k * pitch + j]. `columns` of the last
-/// vector are in use.
-template <class V, int rows, int vectors>
+/// One register tile: acc[r * ld + j] += sum over k of a[r, k] * b[k * pitch + j]. `columns` of the last vector are in
+/// use. A::row_step and A::k_step say where the elements of a are.
+template <class V, class A, int rows, int vectors>
 void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, int columns) {
   using Reg = typename V::Reg;
   constexpr int last = vectors - 1;
@@ -31,11 +31,11 @@ void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, in
     for (int v = 0; v < vectors; ++v) line[v] = V::load(b + v * V::lanes);
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
-      const Reg element = V::broadcast(a + r);
+      const Reg element = V::broadcast(a + r * A::row_step);
 #pragma GCC unroll 2
       for (int v = 0; v < vectors; ++v) sum[r][v] = V::multiply_add(element, line[v], sum[r][v]);
     }
-    a += RowPanel<V>::pitch;
+    a += A::k_step;
     b += ColumnPanel<V>::pitch;
   }
 #pragma GCC unroll 16
@@ -54,17 +54,17 @@ struct TileTable {
   TileFunction of[V::mr][2];
 };
 
-template <class V, int rows = 1>
+template <class V, class A, int rows = 1>
 constexpr void fill(TileTable<V>& table) {
-  table.of[rows - 1][0] = multiply_tile<V, rows, 1>;
-  table.of[rows - 1][1] = multiply_tile<V, rows, 2>;
-  if constexpr (rows < V::mr) fill<V, rows + 1>(table);
+  table.of[rows - 1][0] = multiply_tile<V, A, rows, 1>;
+  table.of[rows - 1][1] = multiply_tile<V, A, rows, 2>;
+  if constexpr (rows < V::mr) fill<V, A, rows + 1>(table);
 }
 
-template <class V>
+template <class V, class A>
 constexpr TileTable<V> tile_table() {
   TileTable<V> table = {};
-  fill<V>(table);
+  fill<V, A>(table);
   return table;
 }
 
@@ -74,7 +74,7 @@ template <class V>
 void multiply(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld) {
   using A = RowPanel<V>;
   using B = ColumnPanel<V>;
-  static constexpr TileTable<V> table = tile_table<V>();
+  static constexpr TileTable<V> table = tile_table<V, A>();
   const i64 a_step = static_cast<i64>(k) * A::pitch, b_step = static_cast<i64>(k) * B::pitch;
   const int a_strips = A::strips(m), b_strips = B::strips(n);
   for (int j = 0; j < b_strips; ++j) {

@@ -26,6 +26,7 @@ struct RowPanel {
   static constexpr int width = V::mr;
   static constexpr int groups = (V::mr + V::lanes - 1) / V::lanes;  // vectors side by side in a strip
   static constexpr int pitch = groups * V::lanes;
+  static constexpr int row_step = 1, k_step = pitch;
   static int strips(int lines) { return (lines + width - 1) / width; }
   static Strip strip(int lines, int s) {
     const int count = strips(lines), least = lines / count, longer = lines % count;

@@ -14,7 +14,7 @@ struct Portable : BufferedEdges<Portable> {
   typedef float Reg __attribute__((vector_size(16)));
   typedef u32 Bits __attribute__((vector_size(16)));
   typedef u16 Halves __attribute__((vector_size(8)));
-  static constexpr int lanes = 4, mr = 6;
+  static constexpr int lanes = 4, mr = 6, b_rows = 4;
 
   static Reg all(float x) { return Reg{x, x, x, x}; }
   static Bits bits(Reg x) { return __builtin_bit_cast(Bits, x); }

@@ -3,7 +3,8 @@
 // portable.cpp, avx2.cpp, avx512.cpp and avx512_bf16.cpp each describe one vector register as a type V and instantiate
 // the same templates (panels, packing, micro-kernel, blocks) for it. V has, for vectors of `lanes` floats:
 //
-//   Reg, lanes, mr                            register type, its lanes, rows of the largest register tile
+//   Reg, lanes, mr, b_rows                    register type, its lanes, rows of the largest register tile, rows of B
+//                                             that multiply_rows keeps in registers
 //   zero(), broadcast(p)                      zeros; *p in every lane
 //   load(p), store(p, x)                      `lanes` floats, any alignment
 //   load_first(p, n), store_first(p, n, x)    the first n lanes, 0 <= n <= lanes; the rest are 0, no other memory is touched
@@ -21,6 +22,7 @@
 #pragma once
 
 #include "cpu/blocks.hpp"
+#include "cpu/direct.hpp"
 #include "cpu/micro_kernel.hpp"
 #include "cpu/packing.hpp"
 
@@ -61,6 +63,8 @@ constexpr Kernels kernels_of(Mma mma) {
           pack<V, RowPanel<V>>,
           pack<V, ColumnPanel<V>>,
           multiply<V>,
+          multiply_direct_a<V>,
+          multiply_direct_b<V>,
           load<V>,
           store<V>};
 }

@@ -22,28 +22,37 @@ double process_cpu_us() {
 /// How a contender's turns go.
 struct Turn {
   i64 calls = 1;       // of a batch
+  i64 warm_calls = 0;  // before it
   double call_us = 0;  // one call, roughly
 };
 
-/// Doubles the batch until it is long enough; the first call, which may set things up, decides nothing.
+/// How many calls take so long together.
+i64 calls_for(double us, double call_us) {
+  const double calls = call_us > 0 ? std::ceil(us / call_us) : static_cast<double>(most_calls);
+  return static_cast<i64>(std::min(calls, static_cast<double>(most_calls)));
+}
+
+/// Doubles the batch until it is long enough. The first calls decide nothing: they may set things up, and threads that
+/// have slept may take milliseconds to come.
 Turn calibrate(const Contender& contender, const RoundsOptions& options) {
+  constexpr double worth_repeating_us = 50e3;
   if (contender.before) contender.before();
   double us = contender.timed(1);
-  if (us < options.warm_below_us) us = contender.timed(1);
+  for (int call = 0; call < 4 && us < worth_repeating_us; ++call) us = std::min(us, contender.timed(1));
   i64 calls = 1;
   while (us < options.sample_us && calls < most_calls) {
     calls *= 2;
     us = contender.timed(calls);
   }
   const double call_us = us / static_cast<double>(calls);
-  const double enough = call_us > 0 ? std::ceil(options.sample_us / call_us) : static_cast<double>(most_calls);
-  return {std::clamp<i64>(static_cast<i64>(std::min(enough, 1e9)), 1, calls), call_us};
+  return {std::clamp<i64>(calls_for(options.sample_us, call_us), 1, calls),
+          call_us < options.warm_us ? calls_for(options.warm_us, call_us) : 0, call_us};
 }
 
 double sample_us(const Contender& contender, const Turn& turn, const RoundsOptions& options) {
   if (options.settle) options.settle();
   if (contender.before) contender.before();
-  if (turn.call_us < options.warm_below_us) contender.timed(std::max<i64>(1, turn.calls / 4));
+  if (turn.warm_calls > 0) contender.timed(turn.warm_calls);
   return contender.timed(turn.calls) / static_cast<double>(turn.calls);
 }
 

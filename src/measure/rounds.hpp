@@ -28,7 +28,7 @@ struct RoundsOptions {
   i64 least_rounds = 6;          // ... but at least so many: from 6 on the median's interval is sure to 95 %
   i64 most_rounds = 101;         // ... and at most so many
   double sample_us = 200;        // a batch takes at least this long
-  double warm_below_us = 5e3;    // a call shorter than this is made warm before each sample; a longer one warms itself
+  double warm_us = 5e3;          // calls shorter than this are made for so long before each sample; a longer one needs none
   std::function<void()> settle;  // called between turns, not timed. May be empty
   std::function<void(double)> progress;  // called now and then with the fraction done. May be empty
 };

@@ -68,7 +68,7 @@ json layout_of(const Operand& operand) {
                  {"unit_axis", operand.name == 'c' ? c_axes[unit] : axes[unit]},
                  {"alignment", operand.layout.alignment},
                  {"offsets", json_of(valid_offsets(operand, rows, cols))}};
-  if (operand.name != 'c') layout["mover"] = operand.mover == Mover::pack ? "pack" : "gather";
+  if (operand.name != 'c') layout["mover"] = to_string(operand.mover);
   return layout;
 }
 

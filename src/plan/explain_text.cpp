@@ -231,9 +231,7 @@ std::string layout_section(const Facts& facts) {
     text +=
         fmt::format("  {}  {}x{}, strides ({}, {}), offsets {}\n", upper(operand->name), operand->rows, operand->cols,
                     operand->row_stride, operand->col_stride, text_of(valid_offsets(*operand, rows, cols)));
-    const std::string mover = operand->name == 'c'            ? ""
-                              : operand->mover == Mover::pack ? "; moved by pack"
-                                                              : "; moved by gather";
+    const std::string mover = operand->name == 'c' ? "" : "; moved by " + to_string(operand->mover);
     text += paragraph(unit_sentence(*operand) + mover, 5);
   }
   for (const Wrap& wrap : facts.wraps) {

@@ -17,6 +17,7 @@ double flops_per_us(Mma mma) {
 }
 
 double elements_per_us(Mover mover) {
+  if (mover == Mover::direct) return cpu_rates.direct_elements;
   return mover == Mover::pack ? cpu_rates.packed_elements : cpu_rates.gathered_elements;
 }
 

@@ -16,6 +16,7 @@ struct CpuRates {
   double beyond_l2 = 0.75;             // its share of that rate when accumulator and panels exceed the L2
   double packed_elements = 6e3;        // converted and packed, unit stride
   double gathered_elements = 0.8e3;    // the same, element by element
+  double direct_elements = 14e3;       // read where they lie
   double accumulator_elements = 12e3;  // read and written once a K step
   double stored_elements = 3e3;        // rounded and written to C
   double reduced_elements = 2e3;       // of one part, written to the workspace and added

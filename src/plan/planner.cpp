@@ -25,6 +25,10 @@ namespace {
 constexpr std::array<i64, 3> searched_groups = {4, 8, 16};
 constexpr std::array<i64, 4> searched_parts = {2, 4, 8, 16};
 
+// With so few rows of A or columns of B, an element of the other operand is used too few times to pay for its way
+// through a panel.
+constexpr i64 few_lines = 16;
+
 /// Grid and K steps of a problem under one tile.
 struct Cover {
   i64 rows, cols, steps;
@@ -75,6 +79,13 @@ void check_mover(const std::optional<Mover>& mover, const LayoutClass& layout, s
     throw Error(ErrorCode::plan_value, fmt::format("{0}=pack needs rows or columns of unit stride, and {0} has neither "
                                                    "(its layout class is {1}). Use {0}=gather.",
                                                    operand, to_string(layout)));
+  }
+  const UnitAxis wanted = operand == "a" ? UnitAxis::k : UnitAxis::mn;
+  if (mover == Mover::direct && layout.unit != wanted && layout.unit != UnitAxis::both) {
+    throw Error(ErrorCode::plan_value,
+                fmt::format("{0}=direct reads rows of unit stride where they lie, and the layout "
+                            "class of {0} is {1}. Use {0}=pack or {0}=gather.",
+                            operand, to_string(layout)));
   }
 }
 
@@ -193,8 +204,12 @@ void for_each_candidate(const Problem& problem, const PlanRequest& request, cons
       (m + n) * k * static_cast<double>(size_of(problem.input)) <= static_cast<double>(cpu.l3_bytes);
 
   Plan plan;
-  plan.a = request.a.value_or(problem.a.unit == UnitAxis::none ? Mover::gather : Mover::pack);
-  plan.b = request.b.value_or(problem.b.unit == UnitAxis::none ? Mover::gather : Mover::pack);
+  plan.a = request.a.value_or(problem.a.unit == UnitAxis::none                          ? Mover::gather
+                              : problem.a.unit == UnitAxis::k && problem.n <= few_lines ? Mover::direct
+                                                                                        : Mover::pack);
+  plan.b = request.b.value_or(problem.b.unit == UnitAxis::none                           ? Mover::gather
+                              : problem.b.unit == UnitAxis::mn && problem.m <= few_lines ? Mover::direct
+                                                                                         : Mover::pack);
   plan.mma = request.mma.value_or(widest_set(problem, cpu));
   for (std::size_t i = 0; i < covers.size(); ++i) {
     plan.tile = tiles[i];

@@ -15,11 +15,11 @@ namespace tilewright {
 namespace {
 
 constexpr std::string_view all_fields =
-    "BMxBNxBK (first), wN, sN, order=linear|grouped(G), split=none|split_k(S), a=pack|gather, b=pack|gather, "
+    "BMxBNxBK (first), wN, sN, order=linear|grouped(G), split=none|split_k(S), a=pack|gather|direct, b=pack|gather|direct, "
     "mma=portable|avx2|avx512|avx512_bf16";
 
-constexpr std::array<std::pair<std::string_view, Mover>, 2> movers = {
-    {{"pack", Mover::pack}, {"gather", Mover::gather}}};
+constexpr std::array<std::pair<std::string_view, Mover>, 3> movers = {
+    {{"pack", Mover::pack}, {"gather", Mover::gather}, {"direct", Mover::direct}}};
 constexpr std::array<std::pair<std::string_view, Mma>, 4> mmas = {
     {{"portable", Mma::portable}, {"avx2", Mma::avx2}, {"avx512", Mma::avx512}, {"avx512_bf16", Mma::avx512_bf16}}};
 
@@ -165,6 +165,7 @@ PlanRequest parse_plan(std::string_view text) {
 }
 
 std::string to_string(Mma mma) { return std::string(name_in(mmas, mma)); }
+std::string to_string(Mover mover) { return std::string(name_in(movers, mover)); }
 
 std::string to_string(const Plan& plan) {
   const std::string order =

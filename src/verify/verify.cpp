@@ -5,20 +5,21 @@
 // of sampled rows and columns are converted once into panels of doubles and multiplied by a kernel of its own, so
 // nothing of the operator under test takes part in the verdict but the element types' conversions to float. Start with
 // verify() at the end.
-#include <omp.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <tilewright/error.hpp>
 #include <tilewright/gemm.hpp>
+#include <tilewright/tile/cpu/launch.hpp>
 #include <tilewright/verify.hpp>
 
-#include "core/float_environment.hpp"
 #include "gemm/contract.hpp"
 #include "verify/bound.hpp"
 #include "verify/sample.hpp"
@@ -186,7 +187,7 @@ struct Verification {
   }
 
   VerifyResult judge(i64 m, i64 n, i64 count_m, i64 count_n, i64 edge, const Scratch& scratch) const {
-    VerifyResult result;
+    VerifyResult result{};
     result.worst = -1;
     for (i64 i = 0; i < count_m; ++i) {
       const i64 row = sample.rows[m + i];
@@ -235,23 +236,41 @@ VerifyResult verify(const MatrixView& a, const MatrixView& b, const MatrixView& 
   const auto blocks = [&] { return cdiv(rows, edge) * cdiv(cols, edge); };
   while (edge > 8 && blocks() < 4 * threads) edge /= 2;
   const i64 block_cols = cdiv(cols, edge), count = blocks();
-  const int team = static_cast<int>(std::min({threads, count, i64{1024}}));
-  std::vector<Scratch> scratch(static_cast<std::size_t>(team), Scratch(edge));
+  const i64 team = std::min({threads, count, cpu::most_threads});
 
-  std::atomic<i64> done = 0;
-#pragma omp parallel for schedule(dynamic) num_threads(team)
-  for (i64 t = 0; t < count; ++t) {
-    const core::FloatEnvironment environment;
-    const int thread = omp_get_thread_num();
-    const i64 m = t / block_cols * edge, n = t % block_cols * edge;
-    const VerifyResult part = verification.block(m, n, std::min(edge, rows - m), std::min(edge, cols - n), edge,
-                                                 scratch[static_cast<std::size_t>(thread)]);
-#pragma omp critical(tilewright_verify)
-    merge(result, part);
-    const i64 finished = ++done;
-    if (thread == 0 && options.progress) options.progress(static_cast<double>(finished) / static_cast<double>(count));
-  }
-  return result;
+  struct Shared {
+    const Verification& verification;
+    const std::function<void(double)>& progress;
+    const std::thread::id caller;
+    i64 rows, cols, edge, block_cols, count;
+    std::vector<Scratch> scratch;  // one a member of the team
+    std::atomic<i64> next = 0, done = 0;
+    std::mutex mutex{};
+    VerifyResult result{};
+  } shared{verification, options.progress, std::this_thread::get_id(), rows, cols, edge, block_cols, count, {}};
+  shared.scratch.assign(static_cast<std::size_t>(team), Scratch(edge));
+  shared.result = result;
+  cpu::for_each_program(
+      team, team,
+      [](void* context, i64 member) {
+        Shared& all = *static_cast<Shared*>(context);
+        for (i64 t = all.next++; t < all.count; t = all.next++) {
+          const i64 m = t / all.block_cols * all.edge, n = t % all.block_cols * all.edge;
+          const VerifyResult part =
+              all.verification.block(m, n, std::min(all.edge, all.rows - m), std::min(all.edge, all.cols - n), all.edge,
+                                     all.scratch[static_cast<std::size_t>(member)]);
+          {
+            const std::lock_guard one(all.mutex);
+            merge(all.result, part);
+          }
+          const i64 finished = ++all.done;
+          if (all.progress && std::this_thread::get_id() == all.caller) {
+            all.progress(static_cast<double>(finished) / static_cast<double>(all.count));
+          }
+        }
+      },
+      &shared);
+  return shared.result;
 }
 
 }  // namespace tilewright

@@ -57,7 +57,8 @@ TEST(Rounds, ShortCallsAreMadeWarmAndLongOnesAreNot) {
                                            return us * static_cast<double>(calls);
                                          }}};
     measure_rounds(one, few(1));
-    const std::vector<i64> expected = is_long ? std::vector<i64>{1, 1} : std::vector<i64>{1, 1, 2, 4, 1, 4};
+    const std::vector<i64> expected =
+        is_long ? std::vector<i64>{1, 1, 1, 1, 1, 1} : std::vector<i64>{1, 1, 1, 1, 1, 2, 4, 100, 4};
     EXPECT_EQ(batches, expected);
   }
 }

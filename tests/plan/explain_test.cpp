@@ -163,11 +163,11 @@ TEST(ExplainJson, ProgramMapIsCappedAndSaysSo) {
 
 TEST(ExplainJson, CountsBeyond63BitsBecomeFloatingPoint) {
   const i64 extent = i64{1} << 24;
-  const Json json = json_of(make_case(extent, extent, extent, "256x256x256"));
+  const Json json = json_of(make_case(extent, extent, extent, "128x128x128"));
   EXPECT_TRUE(json["useful_flops"].is_number_float());
   EXPECT_EQ(json["useful_flops"].get<double>(), 0x1p73);
   EXPECT_EQ(json["useful_ratio"], 1.0);
-  EXPECT_EQ(json["programs"], i64{1} << 32);
+  EXPECT_EQ(json["programs"], i64{1} << 34);
 }
 
 TEST(Explain, EmptyProblemsAreExplained) {

@@ -117,7 +117,7 @@ TEST(Shapes, TilesComeByModelledTimeAndThePlannerIsNoSlower) {
   EXPECT_EQ(chosen, 3);
   EXPECT_LE(json["planner_mean_us"].get<double>(), json["tiles"][0]["mean_us"].get<double>() + 1e-3);
   const std::string text = explain_shapes_text(shapes, DType::bf16, invented_cpu(), 2);
-  for (const char* part : {"3 shapes", "bf16", "256x256x256", "counted", "modelled", "planner"})
+  for (const char* part : {"3 shapes", "bf16", "128x128x128", "counted", "modelled", "planner"})
     EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 

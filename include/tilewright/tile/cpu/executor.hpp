@@ -148,9 +148,19 @@ class Tile : public tile::Value {
         const int k_used = a.k_end > b.k_end ? a.k_end : b.k_end;
         if (m_used <= 0 || n_used <= 0 || k_used <= 0) return;
         const Kernels& kernels = kernels_->for_operands(a.type, b.type);
+        if (kernels_->a == Mover::direct && a.k_stride == 1 && a.is_plain(m_used, k_used)) {
+          const Scratch b_panel(*arena_, kernels.b_panel_floats(n, k));
+          kernels.pack_b(b, n_used, k_used, b_panel.data());
+          kernels.multiply_direct_a(a, b_panel.data(), m_used, n_used, k_used, data_, ld);
+          return;
+        }
         const Scratch a_panel(*arena_, kernels.a_panel_floats(m, k));
-        const Scratch b_panel(*arena_, kernels.b_panel_floats(n, k));
         kernels.pack_a(a, m_used, k_used, a_panel.data());
+        if (kernels_->b == Mover::direct && b.strip_stride == 1 && b.is_plain(n_used, k_used)) {
+          kernels.multiply_direct_b(a_panel.data(), b, m_used, n_used, k_used, data_, ld);
+          return;
+        }
+        const Scratch b_panel(*arena_, kernels.b_panel_floats(n, k));
         kernels.pack_b(b, n_used, k_used, b_panel.data());
         kernels.multiply(a_panel.data(), b_panel.data(), m_used, n_used, k_used, data_, ld);
       });
@@ -325,6 +335,7 @@ struct Launch {
   Order order{};
   Mma mma = this_cpu().mma;
   i64 threads = 1;
+  Mover a = Mover::pack, b = Mover::pack;  // of loads that `dot` takes: direct where that is possible, else pack
 };
 
 /// Runs every program of the grid. args must outlive the call; programs may run at the same time.
@@ -334,8 +345,10 @@ void launch(const Kernel& kernel, const Launch& how, const Args& args) {
     const Kernel& kernel;
     const Launch& how;
     const Args& args;
-    const Kernels& kernels;
+    Kernels kernels;
   } context{kernel, how, args, kernels(how.mma)};
+  context.kernels.a = how.a;
+  context.kernels.b = how.b;
   for_each_program(
       how.grid.programs(), how.threads,
       [](void* pointer, i64 number) {

@@ -22,6 +22,12 @@ struct Operand {
   const i64* strip_offsets = nullptr;  // (strips), elements; replaces s * strip_stride
   const i64* k_offsets = nullptr;      // (k), elements; replaces k * k_stride
   int s_begin = 0, s_end = 0, k_begin = 0, k_end = 0;
+
+  /// Whether strips x k of it can be read by strides alone, without a look at bounds or tables.
+  constexpr bool is_plain(int strips, int k) const {
+    return strip_offsets == nullptr && k_offsets == nullptr && s_begin == 0 && s_end >= strips && k_begin == 0 &&
+           k_end >= k;
+  }
 };
 
 /// One block of a matrix to read or write element by element: (rows, cols), the same rules as Operand.
@@ -51,6 +57,9 @@ struct Kernels {
   /// aligned. The bits of an element depend on its own row of a, its own column of b and the order of k alone.
   /// m, n and k are the ones that the panels were packed with: the layout of a panel depends on them.
   void (*multiply)(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld);
+  /// The same, to the bit, with one operand read from where it lies, which is_plain: a along k, b along its columns.
+  void (*multiply_direct_a)(const Operand& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld);
+  void (*multiply_direct_b)(const float* a_panel, const Operand& b, int m, int n, int k, float* acc, i64 ld);
 
   /// Reads a block into tile[i * ld + j] as float: `other` outside of the bounds.
   void (*load)(const void* base, DType type, const Block& block, int rows, int cols, float other, float* tile, i64 ld);
@@ -60,6 +69,9 @@ struct Kernels {
   /// Null where any operands are multiplied. Else this table's panels and multiply take operands that are both bf16,
   /// and these ones take all others.
   const Kernels* others = nullptr;
+
+  /// How a launch has its operands reach the multiplication: direct wherever a block allows it, else in panels.
+  Mover a = Mover::pack, b = Mover::pack;
 
   /// The table whose panels and multiply take operands of these types.
   const Kernels& for_operands(DType a, DType b) const {

@@ -1,0 +1,192 @@
+// Multiplication with one operand read where it lies: for few rows or few columns of the output, of which an element of
+// the other operand serves so few that its way through a panel costs more than its products.
+//
+// multiply_rows(): few rows of A. A group of rows of B is converted into registers, a vector or two of columns at a
+// time, and the rows of A pass by. multiply_columns(): few columns of B. As many rows of A as a register tile has are
+// converted into a buffer, a piece of k at a time and as they lie, where a panel would have to be transposed. Sums take
+// their products in order of k: the bits are those of multiply() in micro_kernel.hpp.
+//
+// Start at multiply_direct_b() and multiply_direct_a().
+#pragma once
+
+#include "cpu/access.hpp"
+#include "cpu/micro_kernel.hpp"
+
+namespace tilewright::cpu {
+
+/// Lines of an operand where they lie, each contiguous: rows of B along their columns, rows of A along k.
+template <class V, class E>
+struct Lines {
+  const E* base;
+  i64 stride;  // elements from one line to the next
+
+  /// Elements at .. at + count of a line as floats, zeros behind.
+  [[gnu::always_inline]] typename V::Reg read(int line, int at, int count) const {
+    const E* const from = element_at<V>(base, line * stride + at);
+    return count == V::lanes ? V::read(from) : V::read_first(from, count);
+  }
+  /// Has the line in the L2 soon; it need not exist.
+  [[gnu::always_inline]] void prefetch(int line, int at) const {
+    __builtin_prefetch(element_at<V>(base, ahead<V>(line, stride) + at), 0, 2);
+  }
+};
+
+/// `count` of a vector's lanes, of which a whole vector needs no mask.
+template <class V>
+[[gnu::always_inline]] inline typename V::Reg load_lanes(const float* p, int count) {
+  return count == V::lanes ? V::load(p) : V::load_first(p, count);
+}
+template <class V>
+[[gnu::always_inline]] inline void store_lanes(float* p, int count, typename V::Reg x) {
+  if (count == V::lanes) return V::store(p, x);
+  V::store_first(p, count, x);
+}
+
+/// Calls use(lines) for an operand of any type.
+template <class V, class Use>
+void with_lines(const void* base, DType type, i64 stride, Use use) {
+  if (type == DType::f16) return use(Lines<V, f16>{static_cast<const f16*>(base), stride});
+  if (type == DType::bf16) return use(Lines<V, bf16>{static_cast<const bf16*>(base), stride});
+  use(Lines<V, float>{static_cast<const float*>(base), stride});
+}
+
+/// acc[i * ld + j] += sum over `group` of k of a[i, k] * b[k, j], for `rows` rows and `vectors` vectors of columns,
+/// `columns` of the last one.
+template <class V, int group, int rows, int vectors>
+[[gnu::always_inline]] inline void add_row_group(const float* elements, const typename V::Reg (&line)[group][vectors],
+                                                 int columns, float* acc, i64 ld) {
+  using A = RowPanel<V>;
+  constexpr int last = vectors - 1;
+  typename V::Reg sum[rows][vectors];
+#pragma GCC unroll 2
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < last; ++v) sum[r][v] = V::load(acc + r * ld + v * V::lanes);
+    sum[r][last] = load_lanes<V>(acc + r * ld + last * V::lanes, columns);
+  }
+#pragma GCC unroll 8
+  for (int g = 0; g < group; ++g) {
+#pragma GCC unroll 2
+    for (int r = 0; r < rows; ++r) {
+      const typename V::Reg element = V::broadcast(elements + g * A::k_step + r * A::row_step);
+#pragma GCC unroll 2
+      for (int v = 0; v < vectors; ++v) sum[r][v] = V::multiply_add(element, line[g][v], sum[r][v]);
+    }
+  }
+#pragma GCC unroll 2
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 2
+    for (int v = 0; v < last; ++v) V::store(acc + r * ld + v * V::lanes, sum[r][v]);
+    store_lanes<V>(acc + r * ld + last * V::lanes, columns, sum[r][last]);
+  }
+}
+
+/// A packed, as multiply_rows needs it for every group: a division for each would cost as much as a row.
+struct FewRows {
+  const float* panel;
+  i64 step;                // floats from one strip of the panel to the next
+  int strips, longest;     // the rows of all strips but the last ones, which may have one row less
+  int longest_strips = 0;  // how many are so long
+};
+
+/// A group of rows of B from `at` on, and at most `vectors` vectors of its columns from `first` on, `columns` of the
+/// last one. The same columns of the group after it are fetched into the L2: read in memory order, but many rows deep,
+/// they are no stream that hardware foresees.
+template <class V, int group, int vectors, class Rows>
+[[gnu::always_inline]] inline void multiply_row_group(const Rows& b, int at, int first, int columns, const FewRows& a,
+                                                      float* acc, i64 ld) {
+  using A = RowPanel<V>;
+  typename V::Reg line[group][vectors];
+#pragma GCC unroll 8
+  for (int g = 0; g < group; ++g) {
+    b.prefetch(at + g + group, first);
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      line[g][v] = b.read(at + g, first + v * V::lanes, v < vectors - 1 ? V::lanes : columns);
+    }
+  }
+  const float* strip = a.panel + at * A::k_step;
+  acc += first;
+  for (int s = 0; s < a.strips; ++s, strip += a.step) {
+    const float* elements = strip;
+    int rows = s < a.longest_strips ? a.longest : a.longest - 1;
+    for (; rows >= 2; rows -= 2, elements += 2 * A::row_step, acc += 2 * ld) {
+      add_row_group<V, group, 2, vectors>(elements, line, columns, acc, ld);
+    }
+    if (rows == 1) {
+      add_row_group<V, group, 1, vectors>(elements, line, columns, acc, ld);
+      acc += ld;
+    }
+  }
+}
+
+/// acc (m, n) += a (m, k), packed, * b (k, n), where it lies. A group of rows of B is read over its whole width before
+/// the next one.
+template <class V, class Rows>
+void multiply_rows(const float* a_panel, const Rows& b, int m, int n, int k, float* acc, i64 ld) {
+  FewRows a = {a_panel, static_cast<i64>(k) * RowPanel<V>::pitch, RowPanel<V>::strips(m), 0};
+  for (int s = 0; s < a.strips; ++s) {
+    const int rows = RowPanel<V>::strip(m, s).count;
+    if (rows < a.longest) break;
+    a.longest = rows;
+    ++a.longest_strips;
+  }
+  const auto over_width = [&]<int group>(int at) {
+    int j = 0;
+    for (; n - j >= 2 * V::lanes; j += 2 * V::lanes) multiply_row_group<V, group, 2>(b, at, j, V::lanes, a, acc, ld);
+    for (; j < n; j += V::lanes) multiply_row_group<V, group, 1>(b, at, j, lower<V>(n - j, V::lanes), a, acc, ld);
+  };
+  int at = 0;
+  for (; at + V::b_rows <= k; at += V::b_rows) over_width.template operator()<V::b_rows>(at);
+  for (; at < k; ++at) over_width.template operator()<1>(at);
+}
+
+template <class V>
+void multiply_direct_b(const float* a_panel, const Operand& b, int m, int n, int k, float* acc, i64 ld) {
+  with_lines<V>(b.base, b.type, b.k_stride, [&](auto rows) { multiply_rows<V>(a_panel, rows, m, n, k, acc, ld); });
+}
+
+/// Rows of A, a piece of k each, one behind the other: what multiply_tile reads. The vector between two rows keeps them
+/// from falling on the same sets of a cache.
+template <class V>
+struct RowPiece {
+  static constexpr int length = 64;  // of k
+  static constexpr int row_step = length + V::lanes, k_step = 1;
+};
+
+/// acc (m, n) += a (m, k), where it lies, * b (k, n), packed.
+template <class V, class Rows>
+void multiply_columns(const Rows& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld) {
+  using Piece = RowPiece<V>;
+  using B = ColumnPanel<V>;
+  static constexpr TileTable<V> table = tile_table<V, Piece>();
+  alignas(64) float piece[V::mr * Piece::row_step];
+  for (int s = 0; s < RowPanel<V>::strips(m); ++s) {
+    const Strip rows = RowPanel<V>::strip(m, s);
+    for (int at = 0; at < k; at += Piece::length) {
+      const int length = lower<V>(k - at, Piece::length);
+      for (int r = 0; r < rows.count; ++r) {
+        for (int i = 0; i < length; i += V::lanes) {
+          const int row = rows.first + r;
+          a.prefetch(row + rows.count, at + i);
+          V::store(piece + r * Piece::row_step + i, a.read(row, at + i, lower<V>(length - i, V::lanes)));
+        }
+      }
+      for (int j = 0; j < B::strips(n); ++j) {
+        const Strip columns = B::strip(n, j);
+        const int vectors = columns.count > V::lanes ? 2 : 1;
+        table.of[rows.count - 1][vectors - 1](piece, b_panel + (j * static_cast<i64>(k) + at) * B::pitch, length,
+                                              acc + rows.first * ld + columns.first, ld,
+                                              columns.count - (vectors - 1) * V::lanes);
+      }
+    }
+  }
+}
+
+template <class V>
+void multiply_direct_a(const Operand& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld) {
+  with_lines<V>(a.base, a.type, a.strip_stride,
+                [&](auto rows) { multiply_columns<V>(rows, b_panel, m, n, k, acc, ld); });
+}
+
+}  // namespace tilewright::cpu
