@@ -70,6 +70,7 @@ struct PlanRequest {
   std::optional<Split> split;
   std::optional<Mover> a, b;
   std::optional<Mma> mma;
+  friend constexpr bool operator==(const PlanRequest&, const PlanRequest&) = default;
 };
 
 /// Parses a plan's text; fields may be missing and, after the tile, come in any order. Throws plan_syntax and
@@ -102,6 +103,7 @@ struct Problem {
   i64 m = 0, n = 0, k = 0;
   DType input = DType::f16, output = DType::f16;
   LayoutClass a, b, c;
+  friend constexpr bool operator==(const Problem&, const Problem&) = default;
 };
 
 /// What the planner knows of a CPU.

@@ -54,16 +54,33 @@ struct Avx512Vector {
   }
   template <class E>
   static void write(E* p, Reg x) {
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), narrow(E{}, x));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), Local::narrow(E{}, x));
   }
   template <class E>
   static void write_first(E* p, int n, Reg x) {
-    _mm256_mask_storeu_epi16(p, first(n), narrow(E{}, x));
+    _mm256_mask_storeu_epi16(p, first(n), Local::narrow(E{}, x));
   }
   static Reg read(const float* p) { return load(p); }
   static Reg read_first(const float* p, int n) { return load_first(p, n); }
   static void write(float* p, Reg x) { store(p, x); }
   static void write_first(float* p, int n, Reg x) { store_first(p, n, x); }
+
+  /// The even ones of 32 elements, of which the last is not read; or 16 elements backwards.
+  template <class E>
+  static Reg read_step(const E* p, i64 step) {
+    if constexpr (sizeof(E) == 2) {
+      if (step == 2) {
+        const __m512i pairs = _mm512_maskz_loadu_epi16(0x7fffffffu, p);
+        return Local::widen(E{}, _mm512_maskz_cvtepi32_epi16(all, pairs));
+      }
+      if (step == -1) {
+        const __m256i order = _mm256_set_epi16(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        const __m256i elements = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(element_at<Local>(p, -15)));
+        return Local::widen(E{}, _mm256_maskz_permutexvar_epi16(all, order, elements));
+      }
+    }
+    return read_one_by_one<Local>(p, step);
+  }
 
   static Reg low_pairs(Reg a, Reg b) {
     return _mm512_castpd_ps(_mm512_maskz_unpacklo_pd(0xff, _mm512_castps_pd(a), _mm512_castps_pd(b)));

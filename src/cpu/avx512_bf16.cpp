@@ -19,6 +19,15 @@ namespace {
 
 struct Avx512Bf16 : Avx512Vector<Avx512Bf16> {
   static constexpr int mr = 14, b_rows = 8;
+  using Avx512Vector<Avx512Bf16>::narrow;
+  static __m256i narrow(bf16, Reg x) {
+    const __m512i bits = _mm512_castps_si512(x);  // the instruction takes subnormal numbers for zeros
+    const __mmask16 no_exponent = _mm512_testn_epi32_mask(bits, _mm512_set1_epi32(0x7f800000));
+    if (_mm512_mask_test_epi32_mask(no_exponent, bits, _mm512_set1_epi32(0x007fffff)) != 0) {
+      return Avx512Vector<Avx512Bf16>::narrow(bf16{}, x);
+    }
+    return __builtin_bit_cast(__m256i, _mm512_maskz_cvtneps_pbh(all, x));
+  }
   static Reg multiply_add(Reg a, Reg b, Reg c) {
     return _mm512_dpbf16_ps(c, __builtin_bit_cast(__m512bh, a), __builtin_bit_cast(__m512bh, b));
   }
@@ -39,9 +48,31 @@ __mmask32 elements(int first, int last) {
 /// Elements of 32 from `from` on, which alone are read; the rest are 0.
 __m512i read_inside(__mmask32 inside, const bf16* from) { return _mm512_maskz_loadu_epi16(inside, from); }
 
+/// Which elements make the words of two lines of 32, the odd line's first: lane j of the left half is element j of both.
+__m512i left_half() {
+  const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+  return _mm512_or_si512(lane, _mm512_slli_epi32(_mm512_add_epi32(lane, _mm512_set1_epi32(32)), 16));
+}
+__m512i right_half() { return _mm512_add_epi32(left_half(), _mm512_set1_epi32(0x100010)); }
+
+/// 32 elements `step` apart of which `inside` are read; the rest are 0.
+__m512i read_apart(__mmask32 inside, const bf16* from, i64 step) {
+  if (step == 1) return inside == ~0u ? _mm512_loadu_si512(from) : read_inside(inside, from);
+  if (step == 2 && inside == ~0u) {
+    const __m512i low = _mm512_loadu_si512(from), high = read_inside(0x7fffffffu, element_at<V>(from, 32));
+    return _mm512_maskz_inserti64x4(0xff, _mm512_castsi256_si512(_mm512_maskz_cvtepi32_epi16(V::all, low)),
+                                    _mm512_maskz_cvtepi32_epi16(V::all, high), 1);
+  }
+  u16 bits[32] = {};
+  for (int i = 0; i < 32; ++i) {
+    if ((inside >> i & 1u) != 0) bits[i] = element_at<V>(from, i * step)->bits;
+  }
+  return _mm512_loadu_si512(bits);
+}
+
 __m512i swap_halves(V::Reg words) { return _mm512_maskz_rol_epi32(V::all, _mm512_castps_si512(words), 16); }
 
-/// One vector's width of lines, contiguous along k: blocks of lines x pairs are transposed.
+/// One vector's width of lines, read along k: blocks of lines x pairs are transposed.
 void pack_along_k(const bf16* base, const Axis& line, int first, int count, const Axis& along, int pairs, float* panel,
                   int pitch) {
   const bool empty = along.begin == along.end;
@@ -62,7 +93,7 @@ void pack_along_k(const bf16* base, const Axis& line, int first, int count, cons
   for (int at = begin; at < end; at += lanes) {
     const int k = 2 * at, used = lower<V>(end - at, lanes);
     const __mmask32 inside = elements(along.begin - k, along.end - k);
-    if (all && inside == ~0u) {
+    if (all && inside == ~0u && along.stride == 1) {
 #pragma GCC unroll 16
       for (int r = 0; r < lanes; ++r) {
         const bf16* const from = element_at<V>(row[r], k);
@@ -71,7 +102,9 @@ void pack_along_k(const bf16* base, const Axis& line, int first, int count, cons
       }
     } else {
       for (int r = 0; r < lanes; ++r) {
-        block[r] = row[r] != nullptr ? _mm512_castsi512_ps(read_inside(inside, element_at<V>(row[r], k))) : V::zero();
+        block[r] = row[r] != nullptr
+                       ? _mm512_castsi512_ps(read_apart(inside, element_at<V>(row[r], k * along.stride), along.stride))
+                       : V::zero();
       }
     }
     V::transpose(block);
@@ -85,28 +118,25 @@ void pack_along_k(const bf16* base, const Axis& line, int first, int count, cons
   }
 }
 
-/// Pairs begin .. end of one strip, contiguous along its width, from a line within the bounds on: two lines are read
+/// Pairs begin .. end of one strip, read along its width, from a line within the bounds on: two lines are read
 /// and interleaved. Lines of bf16 are packed so fast that the next but one group of them must be on its way.
 template <int groups>
 void pack_along_strip(const bf16* base, const Axis& line, int first, const Axis& along, int begin, int end,
                       float* panel) {
   constexpr int pitch = groups * lanes;
   const __mmask32 inside = elements(0, lower<V>(line.end - first, pitch));  // more than the strip's own are never used
-  const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-  const __m512i left = _mm512_or_si512(lane, _mm512_slli_epi32(_mm512_add_epi32(lane, _mm512_set1_epi32(32)), 16));
-  const __m512i right = _mm512_add_epi32(left, _mm512_set1_epi32(0x100010));
   const auto line_at = [&](int k) {
     const i64 offset = offset_of<V>(along, k);
     if (offset == Operand::masked) return _mm512_setzero_si512();
-    const bf16* const from = element_at<V>(base, offset + first);
+    const bf16* const from = element_at<V>(base, offset + first * line.stride);
     __builtin_prefetch(element_at<V>(from, ahead<V>(2 * lines_together, along.stride)));
-    return inside == ~0u ? _mm512_loadu_si512(from) : read_inside(inside, from);
+    return read_apart(inside, from, line.stride);
   };
   for (int at = begin; at < end; ++at) {
     const __m512i even = line_at(2 * at), odd = line_at(2 * at + 1);
     float* const out = panel + at * pitch;
-    _mm512_storeu_si512(out, _mm512_permutex2var_epi16(odd, left, even));
-    if constexpr (groups == 2) _mm512_storeu_si512(out + lanes, _mm512_permutex2var_epi16(odd, right, even));
+    _mm512_storeu_si512(out, _mm512_permutex2var_epi16(odd, left_half(), even));
+    if constexpr (groups == 2) _mm512_storeu_si512(out + lanes, _mm512_permutex2var_epi16(odd, right_half(), even));
   }
 }
 
@@ -136,7 +166,7 @@ void pack_pairs(const Operand& x, int lines, int k, float* panel) {
   const int pairs = pairs_of(k);
   const Axis line = axis_of<V>(x.strip_stride, x.strip_offsets, x.s_begin, x.s_end, lines);
   const Axis along = axis_of<V>(x.k_stride, x.k_offsets, x.k_begin, x.k_end, k);
-  const bool wide = contiguous<V>(line) && !(contiguous<V>(along) && lines == 1);
+  const bool wide = read_across<V>(line, along, lines);
   const i64 step = static_cast<i64>(pairs) * Panel::pitch;
   for (int at = 0; wide && at < pairs; at += lines_together / 2) {
     for (int s = 0; s < Panel::strips(lines); ++s) {
@@ -150,7 +180,7 @@ void pack_pairs(const Operand& x, int lines, int k, float* panel) {
     for (int g = 0; g * lanes < strip.count; ++g) {
       const int first = strip.first + g * lanes, count = lower<V>(strip.count - g * lanes, lanes);
       float* const out = panel + s * step + g * lanes;
-      if (contiguous<V>(along)) {
+      if (along.offsets == nullptr) {
         pack_along_k(base, line, first, count, along, pairs, out, Panel::pitch);
       } else {
         pack_gathered(base, line, first, count, along, pairs, out, Panel::pitch);
@@ -164,8 +194,8 @@ i64 pair_panel_floats(int lines, int k) {
   return panel_floats<V, Panel>(lines, pairs_of(k));
 }
 
-void multiply_pairs(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld) {
-  multiply<V>(a_panel, b_panel, m, n, pairs_of(k), acc, ld);
+void multiply_pairs(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
+  multiply<V>(a_panel, b_panel, m, n, pairs_of(k), acc, ld, add);
 }
 
 /// Pairs of rows of B where they lie: words of two, made as pack_along_strip makes them.
@@ -174,14 +204,17 @@ struct PairsOfB {
   i64 stride;
   int k;
 
-  V::Reg read(int pair, int column, int count) const {
+  template <int vectors>
+  void read(int pair, int column, int count, V::Reg (&out)[vectors]) const {
+    const __mmask32 inside = elements(0, (vectors - 1) * lanes + count);
     const auto row = [&](int at) {
       if (at >= k) return _mm512_setzero_si512();
       const bf16* const from = element_at<V>(base, at * stride + column);
-      return _mm512_maskz_cvtepu16_epi32(V::all, _mm256_maskz_loadu_epi16(V::first(count), from));
+      return inside == ~0u ? _mm512_loadu_si512(from) : read_inside(inside, from);
     };
-    const __m512i even = _mm512_maskz_slli_epi32(V::all, row(2 * pair), 16);
-    return _mm512_castsi512_ps(_mm512_or_si512(even, row(2 * pair + 1)));
+    const __m512i even = row(2 * pair), odd = row(2 * pair + 1);
+    out[0] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(odd, left_half(), even));
+    if constexpr (vectors == 2) out[1] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(odd, right_half(), even));
   }
   void prefetch(int pair, int column) const {
     __builtin_prefetch(element_at<V>(base, ahead<V>(2 * pair, stride) + column), 0, 2);
@@ -189,8 +222,9 @@ struct PairsOfB {
   }
 };
 
-void multiply_pairs_direct_b(const float* a_panel, const Operand& b, int m, int n, int k, float* acc, i64 ld) {
-  multiply_rows<V>(a_panel, PairsOfB{static_cast<const bf16*>(b.base), b.k_stride, k}, m, n, pairs_of(k), acc, ld);
+void multiply_pairs_direct_b(const float* a_panel, const Operand& b, int m, int n, int k, float* acc, i64 ld,
+                             bool add) {
+  multiply_rows<V>(a_panel, PairsOfB{static_cast<const bf16*>(b.base), b.k_stride, k}, m, n, pairs_of(k), acc, ld, add);
 }
 
 /// Rows of A where they lie: a word is two neighbours.
@@ -199,19 +233,20 @@ struct PairsOfA {
   i64 stride;
   int k;
 
-  V::Reg read(int row, int pair, int count) const {
+  void read(int row, int pair, int count, V::Reg (&out)[1]) const {
     const __mmask32 inside = elements(0, lower<V>(2 * count, k - 2 * pair));
     const __m512i words = read_inside(inside, element_at<V>(base, row * stride + 2 * pair));
-    return _mm512_castsi512_ps(swap_halves(_mm512_castsi512_ps(words)));
+    out[0] = _mm512_castsi512_ps(swap_halves(_mm512_castsi512_ps(words)));
   }
   void prefetch(int row, int pair) const {
     __builtin_prefetch(element_at<V>(base, ahead<V>(row, stride) + 2 * pair), 0, 2);
   }
 };
 
-void multiply_pairs_direct_a(const Operand& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld) {
+void multiply_pairs_direct_a(const Operand& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld,
+                             bool add) {
   multiply_columns<V>(PairsOfA{static_cast<const bf16*>(a.base), a.strip_stride, k}, b_panel, m, n, pairs_of(k), acc,
-                      ld);
+                      ld, add);
 }
 
 }  // namespace

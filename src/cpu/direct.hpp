@@ -20,10 +20,15 @@ struct Lines {
   const E* base;
   i64 stride;  // elements from one line to the next
 
-  /// Elements at .. at + count of a line as floats, zeros behind.
-  [[gnu::always_inline]] typename V::Reg read(int line, int at, int count) const {
+  /// Vectors of elements from `at` on as floats, `count` of the last vector and zeros behind.
+  template <int vectors>
+  [[gnu::always_inline]] void read(int line, int at, int count, typename V::Reg (&out)[vectors]) const {
     const E* const from = element_at<V>(base, line * stride + at);
-    return count == V::lanes ? V::read(from) : V::read_first(from, count);
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      const E* const vector = from + v * V::lanes;
+      out[v] = v < vectors - 1 || count == V::lanes ? V::read(vector) : V::read_first(vector, count);
+    }
   }
   /// Has the line in the L2 soon; it need not exist.
   [[gnu::always_inline]] void prefetch(int line, int at) const {
@@ -54,15 +59,17 @@ void with_lines(const void* base, DType type, i64 stride, Use use) {
 /// `columns` of the last one.
 template <class V, int group, int rows, int vectors>
 [[gnu::always_inline]] inline void add_row_group(const float* elements, const typename V::Reg (&line)[group][vectors],
-                                                 int columns, float* acc, i64 ld) {
+                                                 int columns, float* acc, i64 ld, bool add) {
   using A = RowPanel<V>;
   constexpr int last = vectors - 1;
   typename V::Reg sum[rows][vectors];
 #pragma GCC unroll 2
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 2
-    for (int v = 0; v < last; ++v) sum[r][v] = V::load(acc + r * ld + v * V::lanes);
-    sum[r][last] = load_lanes<V>(acc + r * ld + last * V::lanes, columns);
+    for (int v = 0; v < vectors; ++v) {
+      const int count = v < last ? V::lanes : columns;
+      sum[r][v] = add ? load_lanes<V>(acc + r * ld + v * V::lanes, count) : V::zero();
+    }
   }
 #pragma GCC unroll 8
   for (int g = 0; g < group; ++g) {
@@ -94,16 +101,13 @@ struct FewRows {
 /// they are no stream that hardware foresees.
 template <class V, int group, int vectors, class Rows>
 [[gnu::always_inline]] inline void multiply_row_group(const Rows& b, int at, int first, int columns, const FewRows& a,
-                                                      float* acc, i64 ld) {
+                                                      float* acc, i64 ld, bool add) {
   using A = RowPanel<V>;
   typename V::Reg line[group][vectors];
 #pragma GCC unroll 8
   for (int g = 0; g < group; ++g) {
     b.prefetch(at + g + group, first);
-#pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) {
-      line[g][v] = b.read(at + g, first + v * V::lanes, v < vectors - 1 ? V::lanes : columns);
-    }
+    b.read(at + g, first, columns, line[g]);
   }
   const float* strip = a.panel + at * A::k_step;
   acc += first;
@@ -111,19 +115,19 @@ template <class V, int group, int vectors, class Rows>
     const float* elements = strip;
     int rows = s < a.longest_strips ? a.longest : a.longest - 1;
     for (; rows >= 2; rows -= 2, elements += 2 * A::row_step, acc += 2 * ld) {
-      add_row_group<V, group, 2, vectors>(elements, line, columns, acc, ld);
+      add_row_group<V, group, 2, vectors>(elements, line, columns, acc, ld, add);
     }
     if (rows == 1) {
-      add_row_group<V, group, 1, vectors>(elements, line, columns, acc, ld);
+      add_row_group<V, group, 1, vectors>(elements, line, columns, acc, ld, add);
       acc += ld;
     }
   }
 }
 
-/// acc (m, n) += a (m, k), packed, * b (k, n), where it lies. A group of rows of B is read over its whole width before
+/// acc (m, n) += a (m, k), packed, * b (k, n), where it lies, or = if not add. A group of rows of B is read over its whole width before
 /// the next one.
 template <class V, class Rows>
-void multiply_rows(const float* a_panel, const Rows& b, int m, int n, int k, float* acc, i64 ld) {
+void multiply_rows(const float* a_panel, const Rows& b, int m, int n, int k, float* acc, i64 ld, bool add) {
   FewRows a = {a_panel, static_cast<i64>(k) * RowPanel<V>::pitch, RowPanel<V>::strips(m), 0};
   for (int s = 0; s < a.strips; ++s) {
     const int rows = RowPanel<V>::strip(m, s).count;
@@ -133,8 +137,10 @@ void multiply_rows(const float* a_panel, const Rows& b, int m, int n, int k, flo
   }
   const auto over_width = [&]<int group>(int at) {
     int j = 0;
-    for (; n - j >= 2 * V::lanes; j += 2 * V::lanes) multiply_row_group<V, group, 2>(b, at, j, V::lanes, a, acc, ld);
-    for (; j < n; j += V::lanes) multiply_row_group<V, group, 1>(b, at, j, lower<V>(n - j, V::lanes), a, acc, ld);
+    for (; n - j >= 2 * V::lanes; j += 2 * V::lanes)
+      multiply_row_group<V, group, 2>(b, at, j, V::lanes, a, acc, ld, add || at > 0);
+    for (; j < n; j += V::lanes)
+      multiply_row_group<V, group, 1>(b, at, j, lower<V>(n - j, V::lanes), a, acc, ld, add || at > 0);
   };
   int at = 0;
   for (; at + V::b_rows <= k; at += V::b_rows) over_width.template operator()<V::b_rows>(at);
@@ -142,8 +148,8 @@ void multiply_rows(const float* a_panel, const Rows& b, int m, int n, int k, flo
 }
 
 template <class V>
-void multiply_direct_b(const float* a_panel, const Operand& b, int m, int n, int k, float* acc, i64 ld) {
-  with_lines<V>(b.base, b.type, b.k_stride, [&](auto rows) { multiply_rows<V>(a_panel, rows, m, n, k, acc, ld); });
+void multiply_direct_b(const float* a_panel, const Operand& b, int m, int n, int k, float* acc, i64 ld, bool add) {
+  with_lines<V>(b.base, b.type, b.k_stride, [&](auto rows) { multiply_rows<V>(a_panel, rows, m, n, k, acc, ld, add); });
 }
 
 /// Rows of A, a piece of k each, one behind the other: what multiply_tile reads. The vector between two rows keeps them
@@ -154,9 +160,9 @@ struct RowPiece {
   static constexpr int row_step = length + V::lanes, k_step = 1;
 };
 
-/// acc (m, n) += a (m, k), where it lies, * b (k, n), packed.
+/// acc (m, n) += a (m, k), where it lies, * b (k, n), packed, or = if not add.
 template <class V, class Rows>
-void multiply_columns(const Rows& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld) {
+void multiply_columns(const Rows& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
   using Piece = RowPiece<V>;
   using B = ColumnPanel<V>;
   static constexpr TileTable<V> table = tile_table<V, Piece>();
@@ -169,7 +175,9 @@ void multiply_columns(const Rows& a, const float* b_panel, int m, int n, int k, 
         for (int i = 0; i < length; i += V::lanes) {
           const int row = rows.first + r;
           a.prefetch(row + rows.count, at + i);
-          V::store(piece + r * Piece::row_step + i, a.read(row, at + i, lower<V>(length - i, V::lanes)));
+          typename V::Reg elements[1];
+          a.read(row, at + i, lower<V>(length - i, V::lanes), elements);
+          V::store(piece + r * Piece::row_step + i, elements[0]);
         }
       }
       for (int j = 0; j < B::strips(n); ++j) {
@@ -177,16 +185,16 @@ void multiply_columns(const Rows& a, const float* b_panel, int m, int n, int k, 
         const int vectors = columns.count > V::lanes ? 2 : 1;
         table.of[rows.count - 1][vectors - 1](piece, b_panel + (j * static_cast<i64>(k) + at) * B::pitch, length,
                                               acc + rows.first * ld + columns.first, ld,
-                                              columns.count - (vectors - 1) * V::lanes);
+                                              columns.count - (vectors - 1) * V::lanes, add || at > 0);
       }
     }
   }
 }
 
 template <class V>
-void multiply_direct_a(const Operand& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld) {
+void multiply_direct_a(const Operand& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
   with_lines<V>(a.base, a.type, a.strip_stride,
-                [&](auto rows) { multiply_columns<V>(rows, b_panel, m, n, k, acc, ld); });
+                [&](auto rows) { multiply_columns<V>(rows, b_panel, m, n, k, acc, ld, add); });
 }
 
 }  // namespace tilewright::cpu

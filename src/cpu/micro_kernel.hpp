@@ -12,18 +12,25 @@
 
 namespace tilewright::cpu {
 
-/// One register tile: acc[r * ld + j] += sum over k of a[r, k] * b[k * pitch + j]. `columns` of the last vector are in
+/// One register tile: acc[r * ld + j] += sum over k of a[r, k] * b[k * pitch + j], or = if not add. `columns` of the last vector are in
 /// use. A::row_step and A::k_step say where the elements of a are.
 template <class V, class A, int rows, int vectors>
-void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, int columns) {
+void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, int columns, bool add) {
   using Reg = typename V::Reg;
   constexpr int last = vectors - 1;
   Reg sum[rows][vectors];
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 2
-    for (int v = 0; v < last; ++v) sum[r][v] = V::load(acc + r * ld + v * V::lanes);
-    sum[r][last] = V::load_first(acc + r * ld + last * V::lanes, columns);
+    for (int v = 0; v < vectors; ++v) sum[r][v] = V::zero();
+  }
+  if (add) {
+#pragma GCC unroll 16
+    for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 2
+      for (int v = 0; v < last; ++v) sum[r][v] = V::load(acc + r * ld + v * V::lanes);
+      sum[r][last] = V::load_first(acc + r * ld + last * V::lanes, columns);
+    }
   }
   for (; k > 0; --k) {
     Reg line[vectors];
@@ -46,7 +53,7 @@ void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, in
   }
 }
 
-using TileFunction = void (*)(const float* a, const float* b, int k, float* acc, i64 ld, int columns);
+using TileFunction = void (*)(const float* a, const float* b, int k, float* acc, i64 ld, int columns, bool add);
 
 /// The register tiles by rows - 1 and vectors - 1.
 template <class V>
@@ -68,10 +75,10 @@ constexpr TileTable<V> tile_table() {
   return table;
 }
 
-/// acc (m, n) += a (m, k) * b (k, n), both packed. A strip of B stays in the nearest cache while the strips of A pass
+/// acc (m, n) += a (m, k) * b (k, n), both packed, or = if not add. A strip of B stays in the nearest cache while the strips of A pass
 /// by.
 template <class V>
-void multiply(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld) {
+void multiply(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
   using A = RowPanel<V>;
   using B = ColumnPanel<V>;
   static constexpr TileTable<V> table = tile_table<V, A>();
@@ -84,7 +91,7 @@ void multiply(const float* a_panel, const float* b_panel, int m, int n, int k, f
     for (int i = 0; i < a_strips; ++i) {
       const Strip rows = A::strip(m, i);
       table.of[rows.count - 1][vectors - 1](a_panel + i * a_step, b_panel + j * b_step, k,
-                                            acc + rows.first * ld + columns.first, ld, last);
+                                            acc + rows.first * ld + columns.first, ld, last, add);
     }
   }
 }

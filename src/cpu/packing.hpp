@@ -1,10 +1,10 @@
 // Packing: a strided, bounded block of a matrix becomes a panel of floats (panels.hpp), converted on the way.
 //
-// Three ways, by where consecutive elements lie. Along K (the usual A): as many rows as a vector has lanes are read a
-// vector at a time and transposed in registers. Along the strip (the usual B): a wide read and a wide write. Along
-// neither: the elements of a vector are gathered one by one. Memory outside of the bounds is never read, not even by a
-// vector of which only the inner lanes are used: partial vectors go through V::read_first, which touches exactly what
-// it is told to.
+// Three ways, by where neighbouring elements lie. Along K (the usual A): as many rows as a vector has lanes are read a
+// vector at a time and transposed in registers. Along the strip (the usual B): a wide read and a wide write. Where both
+// axes have tables of offsets, the elements of a vector are gathered one by one. Neighbours may be a step apart, which
+// costs a shuffle or a read for each. Memory outside of the bounds is never read, not even by a vector of which only
+// the inner lanes are used: partial vectors go through V::read_first, which touches exactly what it is told to.
 //
 // Start at pack().
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace tilewright::cpu {
 
-/// One vector's width of lines, contiguous along k: blocks of lanes x lanes elements are transposed.
+/// One vector's width of lines, read along k: blocks of lanes x lanes elements are transposed.
 template <class V, class E>
 void pack_along_k(const E* base, const Axis& line, int first, int count, const Axis& along, int k, float* panel,
                   int pitch) {
@@ -34,7 +34,7 @@ void pack_along_k(const E* base, const Axis& line, int first, int count, const A
       line.offsets == nullptr ? ahead<V>(count, line.stride) : 0;  // the lines after these are likely to be packed next
   typename V::Reg block[V::lanes];
   int at = along.begin;
-  for (; all && at + V::lanes <= along.end; at += V::lanes) {
+  for (; all && along.stride == 1 && at + V::lanes <= along.end; at += V::lanes) {
 #pragma GCC unroll 16
     for (int r = 0; r < V::lanes; ++r) __builtin_prefetch(element_at<V>(element_at<V>(row[r], at), next));
     V::read_transposed(row, at, block);
@@ -44,7 +44,8 @@ void pack_along_k(const E* base, const Axis& line, int first, int count, const A
   for (; at < along.end; at += V::lanes) {
     const int rest = lower<V>(along.end - at, V::lanes);
     for (int r = 0; r < V::lanes; ++r) {
-      block[r] = row[r] != nullptr ? V::read_first(element_at<V>(row[r], at), rest) : V::zero();
+      block[r] =
+          row[r] != nullptr ? read_apart<V>(element_at<V>(row[r], at * along.stride), along.stride, rest) : V::zero();
     }
     V::transpose(block);
     for (int c = 0; c < rest; ++c) V::store(panel + (at + c) * pitch, block[c]);
@@ -57,7 +58,7 @@ void pack_along_k(const E* base, const Axis& line, int first, int count, const A
 /// twice the time.
 constexpr int lines_together = 4;
 
-/// k_begin .. k_end of one strip, contiguous along its width, from a line within the bounds on.
+/// k_begin .. k_end of one strip, read along its width, from a line within the bounds on.
 template <class V, int groups, class E>
 void pack_along_strip(const E* base, const Axis& line, int first, const Axis& along, int k_begin, int k_end,
                       float* panel) {
@@ -71,16 +72,20 @@ void pack_along_strip(const E* base, const Axis& line, int first, const Axis& al
       for (int g = 0; g < groups; ++g) V::store(panel + g * V::lanes, V::zero());
       continue;
     }
-    const E* from = element_at<V>(base, offset + first);
+    const E* from = element_at<V>(base, offset + first * line.stride);
     __builtin_prefetch(element_at<V>(from, ahead<V>(lines_together, along.stride)));
     if (inside >= pitch) {
 #pragma GCC unroll 2
-      for (int g = 0; g < groups; ++g) V::store(panel + g * V::lanes, V::read(from + g * V::lanes));
+      for (int g = 0; g < groups; ++g) {
+        V::store(panel + g * V::lanes,
+                 read_apart<V>(element_at<V>(from, g * V::lanes * line.stride), line.stride, V::lanes));
+      }
       continue;
     }
     for (int g = 0; g < groups; ++g) {
       const int count = lower<V>(inside - g * V::lanes, V::lanes);
-      V::store(panel + g * V::lanes, count > 0 ? V::read_first(from + g * V::lanes, count) : V::zero());
+      const E* const group = element_at<V>(from, g * V::lanes * line.stride);
+      V::store(panel + g * V::lanes, count > 0 ? read_apart<V>(group, line.stride, count) : V::zero());
     }
   }
 }
@@ -107,7 +112,7 @@ template <class V, class Panel, class E>
 void pack_elements(const E* base, const Operand& x, int lines, int k, float* panel) {
   const Axis line = axis_of<V>(x.strip_stride, x.strip_offsets, x.s_begin, x.s_end, lines);
   const Axis along = axis_of<V>(x.k_stride, x.k_offsets, x.k_begin, x.k_end, k);
-  const bool wide = contiguous<V>(line) && !(contiguous<V>(along) && lines == 1);
+  const bool wide = read_across<V>(line, along, lines);
   const i64 step = static_cast<i64>(k) * Panel::pitch;
   for (int at = 0; wide && at < k; at += lines_together) {
     for (int s = 0; s < Panel::strips(lines); ++s) {
@@ -121,7 +126,7 @@ void pack_elements(const E* base, const Operand& x, int lines, int k, float* pan
     for (int g = 0; g * V::lanes < strip.count; ++g) {
       const int first = strip.first + g * V::lanes, count = lower<V>(strip.count - g * V::lanes, V::lanes);
       float* out = panel + s * step + g * V::lanes;
-      if (contiguous<V>(along)) {
+      if (along.offsets == nullptr) {
         pack_along_k<V>(base, line, first, count, along, k, out, Panel::pitch);
       } else {
         pack_gathered<V>(base, line, first, count, along, k, out, Panel::pitch);

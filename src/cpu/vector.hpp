@@ -11,6 +11,7 @@
 //   multiply_add(a, b, c)                     a * b + c
 //   transpose(x)                              x[i] lane j <-> x[j] lane i, for `lanes` registers
 //   read(p), read_first(p, n)                 load and load_first from f16, bf16 or float, converted to float
+//   read_step(p, step)                        `lanes` elements that lie `step` apart, converted to float
 //   read_transposed(p, at, x)                 x[i] lane j = p[j][at + i], for `lanes` rows p and `lanes` registers x
 //   write(p, x), write_first(p, n, x)         store and store_first to f16, bf16 or float, rounded once
 //
@@ -49,6 +50,10 @@ struct BufferedEdges {
     E buffer[V::lanes];
     V::write(buffer, x);
     for (int i = 0; i < n; ++i) p[i] = buffer[i];
+  }
+  template <class E>
+  static auto read_step(const E* p, i64 step) {
+    return read_one_by_one<V>(p, step);
   }
 };
 

@@ -16,9 +16,10 @@ double flops_per_us(Mma mma) {
   return mma == Mma::avx2 ? cpu_rates.flops_avx2 : cpu_rates.flops_portable;
 }
 
-double elements_per_us(Mover mover) {
+double elements_per_us(Mover mover, const LayoutClass& layout) {
   if (mover == Mover::direct) return cpu_rates.direct_elements;
-  return mover == Mover::pack ? cpu_rates.packed_elements : cpu_rates.gathered_elements;
+  if (mover == Mover::gather) return cpu_rates.gathered_elements;
+  return layout.unit == UnitAxis::k ? cpu_rates.transposed_elements : cpu_rates.packed_elements;
 }
 
 }  // namespace
@@ -60,8 +61,14 @@ Cost modelled_cost(const Problem& problem, const Plan& plan, const CpuDescriptio
   const double written = m * n * static_cast<double>(size_of(problem.output));
 
   cost.multiply = 2 * share.outputs * along_k / (flops_per_us(plan.mma) * fit);
-  cost.pack = along_k * (share.a_rows / elements_per_us(plan.a) + share.b_cols / elements_per_us(plan.b));
-  cost.accumulator = share.outputs * steps / cpu_rates.accumulator_elements;
+  const double width = std::min(n, static_cast<double>(plan.tile.n));
+  const double height = std::min(m, static_cast<double>(plan.tile.m));
+  cost.pack =
+      along_k * (share.a_rows / elements_per_us(plan.a, problem.a) + share.b_cols / elements_per_us(plan.b, problem.b));
+  if (plan.b == Mover::direct) cost.pack += along_k * share.b_cols / width * cpu_rates.direct_row_us;
+  const bool by_groups = plan.b == Mover::direct && 4 * height * width > static_cast<double>(cpu.l1_bytes);
+  const double passes = by_groups ? along_k / cpu_rates.direct_group : steps;
+  cost.accumulator = share.outputs * passes / cpu_rates.accumulator_elements;
   cost.store = share.outputs / cpu_rates.stored_elements;
   cost.start = waves * (steps * cpu_rates.step_us + cpu_rates.program_us);
   if (rows * cols * parts > 1 && threads > 1) cost.start += cpu_rates.team_us;

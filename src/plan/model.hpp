@@ -11,18 +11,21 @@ namespace tilewright::plan {
 
 /// What one core does in a microsecond, and what beginning something costs.
 struct CpuRates {
-  double flops_avx512_bf16 = 220e3, flops_avx512 = 110e3, flops_avx2 = 55e3,
+  double flops_avx512_bf16 = 230e3, flops_avx512 = 114e3, flops_avx2 = 57e3,
          flops_portable = 15e3;        // of the micro-kernel, panels in the L2
-  double beyond_l2 = 0.75;             // its share of that rate when accumulator and panels exceed the L2
-  double packed_elements = 6e3;        // converted and packed, unit stride
+  double beyond_l2 = 0.97;             // its share of that rate when accumulator and panels exceed the L2
+  double packed_elements = 9e3;        // converted and packed, unit stride along the output
+  double transposed_elements = 5e3;    // the same, unit stride along K
   double gathered_elements = 0.8e3;    // the same, element by element
   double direct_elements = 14e3;       // read where they lie
-  double accumulator_elements = 12e3;  // read and written once a K step
-  double stored_elements = 3e3;        // rounded and written to C
+  double direct_row_us = 0.0204;       // to begin a row of B that is read where it lies
+  double direct_group = 8;             // such rows between two passes over the accumulator
+  double accumulator_elements = 12e3;  // read and written, in the L2
+  double stored_elements = 12e3;       // rounded and written to C
   double reduced_elements = 2e3;       // of one part, written to the workspace and added
-  double memory_bytes = 10e3;          // from beyond the L3; all cores together
+  double memory_bytes = 25e3;          // from beyond the L3; all cores together
   double step_us = 0.05;               // to begin a K step
-  double program_us = 0.2;             // to begin a program
+  double program_us = 0.1;             // to begin a program
   double team_us = 3;                  // to begin work on more than one thread
 };
 inline constexpr CpuRates cpu_rates;
@@ -31,7 +34,7 @@ inline constexpr CpuRates cpu_rates;
 struct Cost {
   double multiply = 0;     // without the padding, which CPU programs skip
   double pack = 0;         // both operands; every program packs its own blocks
-  double accumulator = 0;  // its way between the L2 and the registers, once a K step
+  double accumulator = 0;  // its way between the L2 and the registers: once a K step, or once a group of a direct B
   double store = 0;        // to C
   double start = 0;        // steps, programs and the team of threads
   double memory = 0;       // traffic from beyond the L3 by the closed form, and C

@@ -1,9 +1,8 @@
 // The planner: enumerate -> reject with a one-line reason -> score -> choose. Start at for_each_candidate.
 //
 // Enumerated are the compiled tiles, the linear order and a few groups, and a few splits of K where the tiles alone do
-// not fill the threads. Instruction set and movers are not searched: the widest set, and pack wherever an axis of unit
-// stride allows it, are better on every shape. A request fixes fields; what it leaves open is chosen among what is
-// legal with them.
+// not fill the threads. Instruction set and movers are not searched: the widest set, and movers_of(). A request fixes
+// fields; what it leaves open is chosen among what is legal with them.
 #include "plan/planner.hpp"
 
 #include <fmt/format.h>
@@ -12,6 +11,8 @@
 #include <array>
 #include <iterator>
 #include <limits>
+#include <tuple>
+#include <utility>
 
 #include <tilewright/error.hpp>
 
@@ -25,9 +26,23 @@ namespace {
 constexpr std::array<i64, 3> searched_groups = {4, 8, 16};
 constexpr std::array<i64, 4> searched_parts = {2, 4, 8, 16};
 
-// With so few rows of A or columns of B, an element of the other operand is used too few times to pay for its way
-// through a panel.
-constexpr i64 few_lines = 16;
+// With so few rows of A or columns of B in a tile, an element of the other operand is used too few times to pay for its
+// way through a panel: measured, A costs more there, since it has to be transposed.
+// Rows of B shorter than direct_width cost more to begin than to read.
+constexpr i64 few_rows = 16, few_cols = 128, direct_width = 512;
+
+/// The movers of A and B under a tile: what the request says, else direct where it pays, else pack if there is an axis
+/// of unit stride.
+std::pair<Mover, Mover> movers_of(const Problem& problem, const PlanRequest& request, const TileShape& tile) {
+  const auto packed = [](const LayoutClass& layout) {
+    return layout.unit == UnitAxis::none ? Mover::gather : Mover::pack;
+  };
+  const bool direct_b = problem.b.unit == UnitAxis::mn && std::min(tile.m, problem.m) <= few_rows &&
+                        std::min(tile.n, problem.n) >= direct_width;
+  const bool direct_a = !direct_b && problem.a.unit == UnitAxis::k && std::min(tile.n, problem.n) <= few_cols;
+  return {request.a.value_or(direct_a ? Mover::direct : packed(problem.a)),
+          request.b.value_or(direct_b ? Mover::direct : packed(problem.b))};
+}
 
 /// Grid and K steps of a problem under one tile.
 struct Cover {
@@ -204,16 +219,11 @@ void for_each_candidate(const Problem& problem, const PlanRequest& request, cons
       (m + n) * k * static_cast<double>(size_of(problem.input)) <= static_cast<double>(cpu.l3_bytes);
 
   Plan plan;
-  plan.a = request.a.value_or(problem.a.unit == UnitAxis::none                          ? Mover::gather
-                              : problem.a.unit == UnitAxis::k && problem.n <= few_lines ? Mover::direct
-                                                                                        : Mover::pack);
-  plan.b = request.b.value_or(problem.b.unit == UnitAxis::none                           ? Mover::gather
-                              : problem.b.unit == UnitAxis::mn && problem.m <= few_lines ? Mover::direct
-                                                                                         : Mover::pack);
   plan.mma = request.mma.value_or(widest_set(problem, cpu));
   for (std::size_t i = 0; i < covers.size(); ++i) {
     plan.tile = tiles[i];
     plan.order = request.order.value_or(Order{});
+    std::tie(plan.a, plan.b) = movers_of(problem, request, plan.tile);
     if (request.tile && *request.tile != plan.tile) continue;
     if (!request.tile && smaller_cover(i, covers) != nullptr) {
       visit(plan, Rejection::padding);

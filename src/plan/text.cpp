@@ -15,7 +15,8 @@ namespace tilewright {
 namespace {
 
 constexpr std::string_view all_fields =
-    "BMxBNxBK (first), wN, sN, order=linear|grouped(G), split=none|split_k(S), a=pack|gather|direct, b=pack|gather|direct, "
+    "BMxBNxBK (first), wN, sN, order=linear|grouped(G), split=none|split_k(S), a=pack|gather|direct, "
+    "b=pack|gather|direct, "
     "mma=portable|avx2|avx512|avx512_bf16";
 
 constexpr std::array<std::pair<std::string_view, Mover>, 3> movers = {

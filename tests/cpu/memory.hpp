@@ -43,7 +43,7 @@ struct Plane {
 
 /// The ways to lie in memory, all of rows x cols: which axis is contiguous, and what the other one does. `inner` takes
 /// bounds that leave out something at all four sides, where the extents have room for it.
-constexpr int plane_kinds = 12;
+constexpr int plane_kinds = 14;
 inline Plane plane(int kind, int rows, int cols, bool inner) {
   Plane p;
   p.row = {rows, 0, {}, 0, rows};
@@ -93,6 +93,12 @@ inline Plane plane(int kind, int rows, int cols, bool inner) {
     case 10:
       set("columns from a table", 1, 0);
       p.col.table = table(cols, rows);
+      break;
+    case 11:
+      set("columns two apart", 2 * i64{cols} + 1, 2);
+      break;
+    case 12:
+      set("rows two apart", 2, 2 * i64{rows} + 3);
       break;
     default:
       set("both from tables", 0, 0);

@@ -35,32 +35,49 @@ struct Filled {
   }
 };
 
-/// acc += a * b through the kernels that an instruction set has for the type, and every element of acc against the
-/// definition; nothing beyond column n is written.
+/// acc += a * b, or acc = a * b, through the kernels that an instruction set has for the type: packed, and each operand
+/// read where it lies if it allows that. Every element of acc is held against the definition; nothing beyond column n is
+/// written.
 void check_product(const cpu::Kernels& set, DType type, const Filled& a, const Filled& b) {
   const cpu::Kernels& kernels = set.for_operands(type, type);
   const int m = a.plane.row.extent, n = b.plane.row.extent, k = a.plane.col.extent;
   const i64 ld = (n + 15) / 16 * 16 + (n % 3 == 0 ? 16 : 0);
-  const Floats a_panel(kernels.a_panel_floats(m, k)), b_panel(kernels.b_panel_floats(n, k)), acc(m * ld);
-  const auto start = [](int i, int j) { return static_cast<float>((i * 7 + j * 3) % 23 - 11); };
-  for (int i = 0; i < m; ++i) {
-    for (int j = 0; j < n; ++j) acc.data()[i * ld + j] = start(i, j);
-  }
-  kernels.pack_a(a.operand(type), m, k, a_panel.data());
-  kernels.pack_b(b.operand(type), n, k, b_panel.data());
-  kernels.multiply(a_panel.data(), b_panel.data(), m, n, k, acc.data(), ld);
-  for (int i = 0; i < m; ++i) {
-    for (int j = 0; j < n; ++j) {
-      double sum = start(i, j);
-      for (int at = 0; at < k; ++at) {
-        sum += a.values[static_cast<std::size_t>(i * k + at)] * b.values[static_cast<std::size_t>(j * k + at)];
+  const cpu::Operand left = a.operand(type), right = b.operand(type);
+  const Floats a_panel(kernels.a_panel_floats(m, k)), b_panel(kernels.b_panel_floats(n, k));
+  kernels.pack_a(left, m, k, a_panel.data());
+  kernels.pack_b(right, n, k, b_panel.data());
+  const auto check = [&](const char* way, bool add, auto multiply) {
+    const Floats acc(m * ld);
+    const auto start = [](int i, int j) { return static_cast<float>((i * 7 + j * 3) % 23 - 11); };
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j < n; ++j) acc.data()[i * ld + j] = start(i, j);
+    }
+    multiply(acc.data(), add);
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j < n; ++j) {
+        double sum = add ? start(i, j) : 0;
+        for (int at = 0; at < k; ++at) {
+          sum += a.values[static_cast<std::size_t>(i * k + at)] * b.values[static_cast<std::size_t>(j * k + at)];
+        }
+        ASSERT_EQ(acc.data()[i * ld + j], sum)
+            << "C[" << i << ", " << j << "] of " << m << "x" << n << "x" << k << " " << name_of(type) << ", A "
+            << a.plane.name << ", B " << b.plane.name << ", " << way << (add ? ", added" : "");
       }
-      ASSERT_EQ(acc.data()[i * ld + j], sum) << "C[" << i << ", " << j << "] of " << m << "x" << n << "x" << k << " "
-                                             << name_of(type) << ", A " << a.plane.name << ", B " << b.plane.name;
+      for (i64 j = n; j < ld; ++j) {
+        ASSERT_EQ(std::bit_cast<u32>(acc.data()[i * ld + j]), ~0u) << "column " << j << " was written, n = " << n;
+      }
     }
-    for (i64 j = n; j < ld; ++j) {
-      ASSERT_EQ(std::bit_cast<u32>(acc.data()[i * ld + j]), ~0u) << "column " << j << " was written, n = " << n;
-    }
+  };
+  const bool add = (m + n + k) % 2 == 0;
+  check("packed", add,
+        [&](float* acc, bool adds) { kernels.multiply(a_panel.data(), b_panel.data(), m, n, k, acc, ld, adds); });
+  if (left.is_plain(m, k) && left.k_stride == 1) {
+    check("a direct", !add,
+          [&](float* acc, bool adds) { kernels.multiply_direct_a(left, b_panel.data(), m, n, k, acc, ld, adds); });
+  }
+  if (right.is_plain(n, k) && right.strip_stride == 1) {
+    check("b direct", add,
+          [&](float* acc, bool adds) { kernels.multiply_direct_b(a_panel.data(), right, m, n, k, acc, ld, adds); });
   }
 }
 
@@ -71,7 +88,7 @@ TEST(Multiply, EveryHeightWithEveryLayout) {
       for (int m = 1; m <= 40; ++m) {
         for (const int n : {1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 40, 65}) {
           for (const int k : {1, 2, 7, 15, 16, 17, 33}) {
-            ++turn;  // 12 and 5 have no common factor: every pair of layouts comes up
+            ++turn;  // 14 and 5 have no common factor: every pair of layouts comes up
             const Plane a = plane(turn % plane_kinds, m, k, turn % 7 == 0);
             const Plane b = plane(turn / 5 % plane_kinds, n, k, turn % 11 == 0);
             const Edge edge = turn % 2 == 0 ? Edge::begin : Edge::end;
@@ -182,7 +199,7 @@ TEST(Multiply, ReadsNothingBetweenTheLines) {
             std::memset(acc.data(), 0, static_cast<std::size_t>(m * ld * 4));
             kernels.pack_a(x, m, k, a.data());
             kernels.pack_b(x, m, k, b.data());
-            kernels.multiply(a.data(), b.data(), m, m, k, acc.data(), ld);
+            kernels.multiply(a.data(), b.data(), m, m, k, acc.data(), ld, true);
             for (int i = 0; i < m * m; ++i) ASSERT_EQ(acc.data()[i / m * ld + i % m], k) << i << " " << width;
           }
         }
@@ -208,7 +225,7 @@ std::vector<u32> product_bits(const cpu::Kernels& set, const std::vector<E>& a, 
   };
   kernels.pack_a(operand(a.data() + i0 * k, m), m, k, a_panel.data());
   kernels.pack_b(operand(b.data() + j0 * k, n), n, k, b_panel.data());
-  kernels.multiply(a_panel.data(), b_panel.data(), m, n, k, acc.data(), ld);
+  kernels.multiply(a_panel.data(), b_panel.data(), m, n, k, acc.data(), ld, true);
   std::vector<u32> bits;
   for (int i = 0; i < m * n; ++i) bits.push_back(std::bit_cast<u32>(acc.data()[i / n * ld + i % n]));
   return bits;

@@ -125,7 +125,7 @@ struct Case {
   Values values = Values::uniform;
   PlanRequest program;
   i64 parts = 1, group = 0, threads = 1;
-  bool gather = false;
+  int movers = 0;  // the planner's, gather, direct where possible
   std::uint64_t seed = 0;
 };
 
@@ -134,7 +134,7 @@ Edge edge(bool ends) { return ends ? Edge::end : Edge::begin; }
 void showValue(const Case& c, std::ostream& out) {
   out << c.m << "x" << c.n << "x" << c.k << " " << oracle::format(c.in).name << " -> " << oracle::format(c.out).name
       << ", A " << oracle::name_of(c.a) << ", B " << oracle::name_of(c.b) << ", C " << oracle::name_of(c.c)
-      << ", values " << name_of(c.values) << ", split " << c.parts << ", group " << c.group << ", gather " << c.gather
+      << ", values " << name_of(c.values) << ", split " << c.parts << ", group " << c.group << ", movers " << c.movers
       << ", threads " << c.threads << ", seed " << c.seed;
 }
 
@@ -161,7 +161,8 @@ rc::Gen<Case> any_case() {
       rc::gen::set(&Case::program, rc::gen::elementOf(harness::all_programs(Type::bf16))),
       rc::gen::set(&Case::parts, rc::gen::element<i64>(1, 1, 2, 3, 5)),
       rc::gen::set(&Case::group, rc::gen::element<i64>(0, 1, 2, 8)),
-      rc::gen::set(&Case::threads, rc::gen::element<i64>(1, 2, 3)), rc::gen::set(&Case::gather, yes_no),
+      rc::gen::set(&Case::threads, rc::gen::element<i64>(1, 2, 3)),
+      rc::gen::set(&Case::movers, rc::gen::element(0, 1, 2)),
       rc::gen::set(&Case::seed, rc::gen::resize(rc::kNominalSize, rc::gen::inRange<std::uint64_t>(0, 1u << 30))));
 }
 
@@ -172,7 +173,11 @@ oracle::Verdict run(const Case& c) {
   if (!multiplies(*request.mma, harness::dtype_of(c.in))) request.mma.reset();
   request.split = harness::split_of(c.parts, c.k, request.tile->k);
   request.order = c.group == 0 ? Order{} : Order{OrderKind::grouped, c.group};
-  if (c.gather) request.a = request.b = Mover::gather;
+  if (c.movers == 1) request.a = request.b = Mover::gather;
+  if (c.movers == 2) {
+    harness::move_directly(request, harness::view_of(operands.a.cells()), harness::view_of(operands.b.cells()));
+    if (c.seed % 2 == 0) request.a.reset();  // of both, A alone would be direct
+  }
   const oracle::Claim claim = harness::multiply(operands.a, operands.b, out, harness::options_of(request, c.threads));
   return oracle::judge(claim, oracle::reference_of(operands.a.cells(), operands.b.cells(), claim.flushed), out);
 }

@@ -39,7 +39,8 @@ Input whole_numbers(oracle::Random& random, Type type, i64 rows, i64 cols, Layou
                [&](i64, i64) { return static_cast<double>(positive ? random.whole(16, 40) : random.whole(-8, 8)); });
 }
 
-/// One shape under one tile, with every instruction set, unsplit and split, linear and grouped, packed and gathered.
+/// One shape under one tile, with every instruction set, unsplit and split, linear and grouped, with every
+/// mover.
 void run_all_plans(const TileShape& tile, const shapes::Shape& shape, const Walk& walk, oracle::Random& random) {
   const Type in = walk.next(oracle::all_types, 1), out = walk.next(oracle::all_types, 3);
   const bool positive = walk.next(std::array{false, false, true}, 9) && shape.k <= 1024;
@@ -56,7 +57,10 @@ void run_all_plans(const TileShape& tile, const shapes::Shape& shape, const Walk
       request.mma = mma;
       request.split = harness::split_of(parts, shape.k, tile.k);
       request.order = parts == 1 ? Order{} : Order{OrderKind::grouped, 3};
-      if (parts == 3 && walk.next(std::array{false, true}, 8)) request.a = request.b = Mover::gather;
+      const int movers = walk.next(std::array{0, 1, 2}, 8);
+      if (parts == 3 && movers == 1) request.a = request.b = Mover::gather;
+      if (movers == 2) harness::move_directly(request, harness::view_of(a.cells()), harness::view_of(b.cells()));
+      if (parts == 3 && movers == 2) request.a.reset();  // of both, A alone would be direct
       const Output c(out, shape.m, shape.n, walk.next(oracle::output_layouts, 1), walk.next(edges, 4));
       const oracle::Claim claim = harness::multiply(a, b, c, options_of(request, 1 + parts % 2));
       const oracle::Verdict verdict = oracle::judge(claim, bits, c);

@@ -44,6 +44,15 @@ inline tilewright::Split split_of(i64 parts, i64 k, i64 block) {
   return most > 1 ? tilewright::Split{tilewright::SplitKind::split_k, most} : tilewright::Split{};
 }
 
+/// Has a request name `direct` for each input whose layout allows it.
+inline void move_directly(tilewright::PlanRequest& request, const tilewright::MatrixView& a,
+                          const tilewright::MatrixView& b) {
+  using tilewright::UnitAxis;
+  const auto unit = [](const tilewright::MatrixView& view, bool is_a) { return layout_class(view, is_a).unit; };
+  if (unit(a, true) == UnitAxis::k || unit(a, true) == UnitAxis::both) request.a = tilewright::Mover::direct;
+  if (unit(b, false) == UnitAxis::mn || unit(b, false) == UnitAxis::both) request.b = tilewright::Mover::direct;
+}
+
 /// Budget for the partial sums of any test's split.
 inline constexpr i64 workspace_bytes = i64{1} << 30;
 

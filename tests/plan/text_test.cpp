@@ -27,8 +27,8 @@ Plan any_plan() {
   plan.stages = any_positive();
   if (*rc::gen::arbitrary<bool>()) plan.order = {OrderKind::grouped, any_positive()};
   if (*rc::gen::arbitrary<bool>()) plan.split = {SplitKind::split_k, any_positive()};
-  plan.a = *rc::gen::element(Mover::pack, Mover::gather);
-  plan.b = *rc::gen::element(Mover::pack, Mover::gather);
+  plan.a = *rc::gen::element(Mover::pack, Mover::gather, Mover::direct);
+  plan.b = *rc::gen::element(Mover::pack, Mover::gather, Mover::direct);
   plan.mma = *rc::gen::element(Mma::portable, Mma::avx2, Mma::avx512, Mma::avx512_bf16);
   return plan;
 }

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <utility>
 
 #include <tilewright/tile/cpu/arena.hpp>
 #include <tilewright/tile/cpu/kernels.hpp>
@@ -94,29 +95,40 @@ class Tile : public tile::Value {
 
   Tile(Arena& arena, const Kernels& kernels) : arena_(&arena), kernels_(&kernels), data_(arena.take(M * ld)) {}
   Tile(const Tile& other) : Tile(*other.arena_, *other.kernels_) {
-    std::memcpy(data_, other.data_, sizeof(float) * M * ld);
+    std::memcpy(data_, other.data(), sizeof(float) * M * ld);
   }
-  Tile(Tile&& other) noexcept : arena_(other.arena_), kernels_(other.kernels_), data_(other.data_) {
+  Tile(Tile&& other) noexcept
+      : arena_(other.arena_), kernels_(other.kernels_), data_(other.data_), written_(other.written_) {
     other.data_ = nullptr;
   }
   Tile& operator=(const Tile& other) {
-    if (this != &other) std::memcpy(data_, other.data_, sizeof(float) * M * ld);
+    if (this == &other) return *this;
+    std::memcpy(data_, other.data(), sizeof(float) * M * ld);
+    written_ = {};
     return *this;
   }
   Tile& operator=(Tile&& other) noexcept {
-    float* const mine = data_;
-    data_ = other.data_;
-    other.data_ = mine;
+    std::swap(data_, other.data_);
+    std::swap(written_, other.written_);
     return *this;
   }
   ~Tile() {
     if (data_ != nullptr) arena_->give(data_);
   }
 
-  float* data() { return data_; }
-  const float* data() const { return data_; }
-  float* row(i64 i) { return data_ + i * ld; }
-  const float* row(i64 i) const { return data_ + i * ld; }
+  float* data() {
+    write_zeros();
+    return data_;
+  }
+  const float* data() const {
+    write_zeros();
+    return data_;
+  }
+  float* row(i64 i) { return data() + i * ld; }
+  const float* row(i64 i) const { return data() + i * ld; }
+
+  /// Makes all of it zero, which is written only when something reads it: sums of products begin without.
+  void clear() { written_ = {0, 0}; }
 
   // What tile/value.hpp forwards to.
 
@@ -147,22 +159,25 @@ class Tile : public tile::Value {
         const int n_used = b.s_end;
         const int k_used = a.k_end > b.k_end ? a.k_end : b.k_end;
         if (m_used <= 0 || n_used <= 0 || k_used <= 0) return;
+        const bool add = written_.rows > 0;
+        if (add && (m_used > written_.rows || n_used > written_.cols)) write_zeros();
+        if (!add) written_ = {m_used, n_used};
         const Kernels& kernels = kernels_->for_operands(a.type, b.type);
         if (kernels_->a == Mover::direct && a.k_stride == 1 && a.is_plain(m_used, k_used)) {
           const Scratch b_panel(*arena_, kernels.b_panel_floats(n, k));
           kernels.pack_b(b, n_used, k_used, b_panel.data());
-          kernels.multiply_direct_a(a, b_panel.data(), m_used, n_used, k_used, data_, ld);
+          kernels.multiply_direct_a(a, b_panel.data(), m_used, n_used, k_used, data_, ld, add);
           return;
         }
         const Scratch a_panel(*arena_, kernels.a_panel_floats(m, k));
         kernels.pack_a(a, m_used, k_used, a_panel.data());
         if (kernels_->b == Mover::direct && b.strip_stride == 1 && b.is_plain(n_used, k_used)) {
-          kernels.multiply_direct_b(a_panel.data(), b, m_used, n_used, k_used, data_, ld);
+          kernels.multiply_direct_b(a_panel.data(), b, m_used, n_used, k_used, data_, ld, add);
           return;
         }
         const Scratch b_panel(*arena_, kernels.b_panel_floats(n, k));
         kernels.pack_b(b, n_used, k_used, b_panel.data());
-        kernels.multiply(a_panel.data(), b_panel.data(), m_used, n_used, k_used, data_, ld);
+        kernels.multiply(a_panel.data(), b_panel.data(), m_used, n_used, k_used, data_, ld, add);
       });
     });
   }
@@ -170,6 +185,7 @@ class Tile : public tile::Value {
   template <class P, class Mask>
   void store(const P& pointers, const Mask& mask) const {
     const detail::Place<P, Mask> place(pointers, mask);
+    if (place.rows.end > written_.rows || place.cols.end > written_.cols) write_zeros();
     kernels_->store(data_, ld, M, N, place.base, dtype_of<tile::plain<typename P::element>>, place.block());
   }
 
@@ -294,9 +310,24 @@ class Tile : public tile::Value {
     }
   }
 
+  /// The first rows and columns are in memory; everything else is 0 and in memory once write_zeros has been called.
+  struct Written {
+    int rows = M, cols = N;
+  };
+
+  void write_zeros() const {
+    if (written_.rows == M && written_.cols == N) return;
+    for (i64 i = 0; i < M; ++i) {
+      const i64 from = i < written_.rows ? written_.cols : 0;
+      std::memset(data_ + i * ld + from, 0, sizeof(float) * static_cast<std::size_t>(ld - from));
+    }
+    written_ = {};
+  }
+
   Arena* arena_;
   const Kernels* kernels_;
   float* data_;
+  mutable Written written_ = {};
 };
 
 /// The program object of the CPU target.
@@ -309,6 +340,10 @@ class Program : public tile::ProgramIds {
   Tile<T, M, N> full(float value) {
     Tile<T, M, N> result(arena_, kernels_);
     const float rounded = to_float(from_float<T>(value));
+    if (__builtin_bit_cast(u32, rounded) == 0) {
+      result.clear();
+      return result;
+    }
     for (i64 i = 0; i < M * Tile<T, M, N>::ld; ++i) result.data()[i] = rounded;
     return result;
   }
