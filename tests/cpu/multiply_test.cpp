@@ -71,11 +71,11 @@ void check_product(const cpu::Kernels& set, DType type, const Filled& a, const F
   const bool add = (m + n + k) % 2 == 0;
   check("packed", add,
         [&](float* acc, bool adds) { kernels.multiply(a_panel.data(), b_panel.data(), m, n, k, acc, ld, adds); });
-  if (left.is_plain(m, k) && left.k_stride == 1) {
+  if (k > 0 && left.is_plain(m, k) && left.k_stride == 1) {
     check("a direct", !add,
           [&](float* acc, bool adds) { kernels.multiply_direct_a(left, b_panel.data(), m, n, k, acc, ld, adds); });
   }
-  if (right.is_plain(n, k) && right.strip_stride == 1) {
+  if (k > 0 && right.is_plain(n, k) && right.strip_stride == 1) {
     check("b direct", add,
           [&](float* acc, bool adds) { kernels.multiply_direct_b(a_panel.data(), right, m, n, k, acc, ld, adds); });
   }

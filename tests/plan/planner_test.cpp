@@ -111,8 +111,8 @@ TEST(ChoosePlan, FewRowsOrColumnsAreMultipliedWhereTheyLie) {
     return std::string("not refused");
   };
   EXPECT_EQ(refused(b_transposed, "b=direct"),
-            "b=direct reads rows of unit stride where they lie, and the layout class of b is k/16. Use b=pack or "
-            "b=gather.");
+            "b=direct reads rows of unit stride where they lie, and the layout class of b is unit=k align=16. Use "
+            "b=pack or b=gather.");
   EXPECT_EQ(choose_plan(packed(100, 100, 100), parse_plan("a=direct b=direct"), invented_cpu(), 1, 0).plan.b,
             Mover::direct);
 }

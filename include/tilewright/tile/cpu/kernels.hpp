@@ -58,6 +58,7 @@ struct Kernels {
   /// m, n and k are the ones that the panels were packed with: the layout of a panel depends on them.
   void (*multiply)(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add);
   /// The same, to the bit, with one operand read from where it lies, which is_plain: a along k, b along its columns.
+  /// k > 0.
   void (*multiply_direct_a)(const Operand& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add);
   void (*multiply_direct_b)(const float* a_panel, const Operand& b, int m, int n, int k, float* acc, i64 ld, bool add);
 
