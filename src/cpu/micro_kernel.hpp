@@ -8,6 +8,7 @@
 // Start at multiply().
 #pragma once
 
+#include "cpu/access.hpp"
 #include "cpu/panels.hpp"
 
 namespace tilewright::cpu {
@@ -31,6 +32,11 @@ void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, in
       for (int v = 0; v < last; ++v) sum[r][v] = V::load(acc + r * ld + v * V::lanes);
       sum[r][last] = V::load_first(acc + r * ld + last * V::lanes, columns);
     }
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < rows; ++r) {  // of the strip that comes next: an accumulator may be larger than the L2
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) __builtin_prefetch(acc + (rows + r) * ld + v * V::lanes, 1);
   }
   for (; k > 0; --k) {
     Reg line[vectors];
@@ -75,8 +81,11 @@ constexpr TileTable<V> tile_table() {
   return table;
 }
 
-/// acc (m, n) += a (m, k) * b (k, n), both packed, or = if not add. A strip of B stays in the nearest cache while the strips of A pass
-/// by.
+/// Bytes of packed A that stay in the L2 while all of B passes by, strip by strip.
+constexpr i64 a_block_bytes = 256 << 10;
+
+/// acc (m, n) += a (m, k) * b (k, n), both packed, or = if not add. A strip of B stays in the nearest cache while a block
+/// of strips of A passes by.
 template <class V>
 void multiply(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
   using A = RowPanel<V>;
@@ -84,14 +93,18 @@ void multiply(const float* a_panel, const float* b_panel, int m, int n, int k, f
   static constexpr TileTable<V> table = tile_table<V, A>();
   const i64 a_step = static_cast<i64>(k) * A::pitch, b_step = static_cast<i64>(k) * B::pitch;
   const int a_strips = A::strips(m), b_strips = B::strips(n);
-  for (int j = 0; j < b_strips; ++j) {
-    const Strip columns = B::strip(n, j);
-    const int vectors = columns.count > V::lanes ? 2 : 1;
-    const int last = columns.count - (vectors - 1) * V::lanes;
-    for (int i = 0; i < a_strips; ++i) {
-      const Strip rows = A::strip(m, i);
-      table.of[rows.count - 1][vectors - 1](a_panel + i * a_step, b_panel + j * b_step, k,
-                                            acc + rows.first * ld + columns.first, ld, last, add);
+  const i64 fitting = a_block_bytes / (a_step * static_cast<i64>(sizeof(float)) + 1);
+  const int block = fitting < 1 ? 1 : fitting < a_strips ? static_cast<int>(fitting) : a_strips;
+  for (int first = 0; first < a_strips; first += block) {
+    for (int j = 0; j < b_strips; ++j) {
+      const Strip columns = B::strip(n, j);
+      const int vectors = columns.count > V::lanes ? 2 : 1;
+      const int last = columns.count - (vectors - 1) * V::lanes;
+      for (int i = first; i < lower<V>(first + block, a_strips); ++i) {
+        const Strip rows = A::strip(m, i);
+        table.of[rows.count - 1][vectors - 1](a_panel + i * a_step, b_panel + j * b_step, k,
+                                              acc + rows.first * ld + columns.first, ld, last, add);
+      }
     }
   }
 }

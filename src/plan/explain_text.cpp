@@ -111,14 +111,14 @@ std::string grid_section(const Facts& facts) {
 
   constexpr i64 most_listed = 16, listed_ends = 3;
   text += '\n';
-  text += fmt::format("  {:>10}  {:<12} {:<22} {:<22} {}\n", "program", "tile", "rows", "columns", "valid");
+  text += fmt::format("  {:>10}  {:<12} {:<20} {:<20} {}\n", "program", "tile", "rows", "columns", "valid");
   for (i64 number = 0; number < geometry.programs; ++number) {
     if (geometry.programs > most_listed && number == listed_ends) {
       text += fmt::format("  {:>10}  (--program P shows any of them)\n", "...");
       number = geometry.programs - listed_ends;
     }
     const Program program = geometry.program(number);
-    text += fmt::format("  {:>10}  {:<12} {:<22} {:<22} {}x{}\n", number,
+    text += fmt::format("  {:>10}  {:<12} {:<20} {:<20} {}x{}\n", number,
                         fmt::format("({}, {})", program.tile.row, program.tile.col), text_of(program.rows),
                         text_of(program.cols), program.rows.valid, program.cols.valid);
   }

@@ -141,7 +141,7 @@ TEST(ChoosePlan, Bf16DotProductsForBf16InputsAlone) {
 }
 
 TEST(ChoosePlan, GroupsWhenBDoesNotStayInTheL3) {
-  const PlanChoice large = choose_plan(packed(8192, 8192, 8192), {}, invented_cpu(), 8, 0);
+  const PlanChoice large = choose_plan(packed(8192, 65536, 256), {}, invented_cpu(), 8, 0);
   EXPECT_EQ(large.plan.order.kind, OrderKind::grouped) << to_string(large.plan);
   const PlanChoice small = choose_plan(packed(1000, 1000, 1000), {}, invented_cpu(), 8, 0);
   EXPECT_EQ(small.plan.order, Order{}) << to_string(small.plan);

@@ -1,4 +1,5 @@
 // Reports about tails: extents that are no multiple of a tile, a step or a group.
+#include <algorithm>
 #include <set>
 
 #include "tests/reports/memory.hpp"
@@ -6,6 +7,13 @@
 namespace {
 
 using namespace reports;
+
+/// Rows or columns of the largest compiled tile.
+i64 largest_tile_edge() {
+  i64 largest = 0;
+  for (const TileShape& tile : compiled_tiles()) largest = std::max({largest, tile.m, tile.n});
+  return largest;
+}
 
 /// Masked loads without a fill value spoiled sums whose K is no multiple of 32; then the same with NaN after each row.
 TEST(Reports, TL_1_1000_x_999_x_1001_ones) {
@@ -50,7 +58,7 @@ TEST(Reports, TL_3_k_of_8_modulo_16) {
 
 /// A band of output tiles was lost when their number along N was no multiple of 8.
 TEST(Reports, TL_4_nine_tiles_along_n) {
-  Memory ones(Type::f16, 9 * 256 * 64, 1.0);
+  Memory ones(Type::f16, 9 * largest_tile_edge() * 64, 1.0);
   for (const PlanRequest& request : harness::all_programs()) {
     const i64 m = 2 * request.tile->m, n = 9 * request.tile->n;
     Result(ones.cells(m, 64, 64), ones.cells(64, n, n), Type::f32, request).expect_all(64.0);
@@ -121,8 +129,9 @@ TEST(Reports, TL_6_an_output_smaller_than_a_tile) {
 
 /// A tile one short of the extent gave wrong results: the reported 5 x 2 x 1, and one past each tile.
 TEST(Reports, TL_7_a_tile_just_under_the_extent) {
-  Memory column(Type::f32, 257, 0.0), row(Type::f32, 257, 0.0);
-  for (i64 n = 0; n < 257; ++n) {
+  const i64 longest = largest_tile_edge() + 1;
+  Memory column(Type::f32, longest, 0.0), row(Type::f32, longest, 0.0);
+  for (i64 n = 0; n < longest; ++n) {
     column.set(n, static_cast<double>(n + 1));
     row.set(n, static_cast<double>(10 * (n + 1)));
   }

@@ -91,7 +91,8 @@ class Tile : public tile::Value {
   using element = T;
   static constexpr int rows = M;
   static constexpr int cols = N;
-  static constexpr i64 ld = (N + 15) / 16 * 16;
+  // Whole cache lines, and no multiple of a large power of two, at which rows would fall on the same sets of a cache.
+  static constexpr i64 ld = (N + 15) / 16 * 16 + (N % 256 == 0 ? 16 : 0);
 
   Tile(Arena& arena, const Kernels& kernels) : arena_(&arena), kernels_(&kernels), data_(arena.take(M * ld)) {}
   Tile(const Tile& other) : Tile(*other.arena_, *other.kernels_) {
