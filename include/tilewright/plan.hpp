@@ -37,8 +37,8 @@ struct Split {
 
 /// How a strided, bounded block of an operand reaches the multiplying code. pack: rows or columns of unit stride are
 /// read with wide loads and converted into micro-kernel panels. gather: no axis has unit stride; element by element
-/// into panels. direct: rows of unit stride are read where they lie, converted, and multiplied at once: best for B with
-/// few rows of A, for A with few columns of B. Of both, A alone is direct.
+/// into panels. direct: rows of unit stride, or columns of B, are read where they lie, converted, and multiplied at once:
+/// best for B with few rows of A, for A with few columns of B. Of both, A alone is direct.
 enum class Mover : unsigned char { pack, gather, direct };
 std::string to_string(Mover mover);
 

@@ -222,9 +222,32 @@ struct PairsOfB {
   }
 };
 
+/// Columns of B where they lie, each contiguous along k: a word is two neighbours.
+struct PairColumnsOfB {
+  const bf16* base;
+  i64 stride;
+  int k;
+
+  void read(int first, int count, int at, int depth, V::Reg (&block)[lanes]) const {
+    const __mmask32 inside = elements(0, lower<V>(2 * depth, k - 2 * at));
+    for (int j = 0; j < lanes; ++j) {
+      const bf16* const from = element_at<V>(base, (first + (j < count ? j : 0)) * stride + 2 * at);
+      __builtin_prefetch(element_at<V>(from, 256), 0, 2);  // so many columns are more streams than hardware follows
+      block[j] = _mm512_castsi512_ps(inside == ~0u ? _mm512_loadu_si512(from) : read_inside(inside, from));
+    }
+    V::transpose(block);
+    for (int i = 0; i < lanes; ++i) block[i] = _mm512_castsi512_ps(swap_halves(block[i]));
+  }
+};
+
 void multiply_pairs_direct_b(const float* a_panel, const Operand& b, int m, int n, int k, float* acc, i64 ld,
                              bool add) {
-  multiply_rows<V>(a_panel, PairsOfB{static_cast<const bf16*>(b.base), b.k_stride, k}, m, n, pairs_of(k), acc, ld, add);
+  const auto* const base = static_cast<const bf16*>(b.base);
+  if (b.strip_stride == 1) {
+    multiply_rows<V>(a_panel, PairsOfB{base, b.k_stride, k}, m, n, pairs_of(k), acc, ld, add);
+  } else {
+    multiply_across<V>(a_panel, PairColumnsOfB{base, b.strip_stride, k}, m, n, pairs_of(k), acc, ld, add);
+  }
 }
 
 /// Rows of A where they lie: a word is two neighbours.

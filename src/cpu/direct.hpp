@@ -1,8 +1,9 @@
 // Multiplication with one operand read where it lies: for few rows or few columns of the output, of which an element of
 // the other operand serves so few that its way through a panel costs more than its products.
 //
-// multiply_rows(): few rows of A. A group of rows of B is converted into registers, a vector or two of columns at a
-// time, and the rows of A pass by. multiply_columns(): few columns of B. As many rows of A as a register tile has are
+// multiply_rows(): few rows of A, rows of B contiguous. A group of rows of B is converted into registers, a vector or two
+// of columns at a time, and the rows of A pass by. multiply_across(): the same with columns of B contiguous, which are
+// read along k and transposed in registers. multiply_columns(): few columns of B. As many rows of A as a register tile has are
 // converted into a buffer, a piece of k at a time and as they lie, where a panel would have to be transposed. Sums take
 // their products in order of k: the bits are those of multiply() in micro_kernel.hpp.
 //
@@ -147,9 +148,93 @@ void multiply_rows(const float* a_panel, const Rows& b, int m, int n, int k, flo
   for (; at < k; ++at) over_width.template operator()<1>(at);
 }
 
+/// acc[i * ld + j] += sum over `depth` of k of a[k * m + i] * block[k] lane j, for `rows` rows and `columns` lanes.
+template <class V, int rows>
+[[gnu::always_inline]] inline void add_block(const float* a, int m, const typename V::Reg* block, int depth,
+                                             int columns, float* acc, i64 ld, bool add) {
+  typename V::Reg sum[rows];
+#pragma GCC unroll 2
+  for (int r = 0; r < rows; ++r) sum[r] = add ? load_lanes<V>(acc + r * ld, columns) : V::zero();
+  const auto step = [&](int k) {
+#pragma GCC unroll 2
+    for (int r = 0; r < rows; ++r) sum[r] = V::multiply_add(V::broadcast(a + k * m + r), block[k], sum[r]);
+  };
+  if (depth == V::lanes) {
+#pragma GCC unroll 16
+    for (int k = 0; k < V::lanes; ++k) step(k);
+  } else {
+    for (int k = 0; k < depth; ++k) step(k);
+  }
+#pragma GCC unroll 2
+  for (int r = 0; r < rows; ++r) store_lanes<V>(acc + r * ld, columns, sum[r]);
+}
+
+/// acc (m, n) += a (m, k), packed, * b (k, n), where it lies with its columns contiguous, or = if not add. A vector's
+/// width of columns is read from one end to the other, as far as A stays in the nearest cache: it is packed once more,
+/// without the gaps that a strip of few rows has.
+template <class V, class Columns>
+void multiply_across(const float* a_panel, const Columns& b, int m, int n, int k, float* acc, i64 ld, bool add) {
+  using A = RowPanel<V>;
+  constexpr int room = 8192;  // floats
+  alignas(64) float a[room];
+  const i64 a_step = static_cast<i64>(k) * A::pitch;
+  const int fitting = room / m / V::lanes * V::lanes, piece = fitting < V::lanes ? V::lanes : fitting;
+  for (int begin = 0; begin < k; begin += piece) {
+    const int end = lower<V>(begin + piece, k);
+    for (int s = 0; s < A::strips(m); ++s) {
+      const Strip rows = A::strip(m, s);
+      for (int at = begin; at < end; ++at) {
+        for (int r = 0; r < rows.count; ++r) {
+          a[(at - begin) * m + rows.first + r] = a_panel[s * a_step + at * A::k_step + r * A::row_step];
+        }
+      }
+    }
+    for (int j = 0; j < n; j += V::lanes) {
+      const int columns = lower<V>(n - j, V::lanes);
+      for (int at = begin; at < end; at += V::lanes) {
+        const int depth = lower<V>(end - at, V::lanes);
+        typename V::Reg block[V::lanes];
+        b.read(j, columns, at, depth, block);
+        const float* const elements = a + (at - begin) * m;
+        int i = 0;
+        for (; i + 2 <= m; i += 2) {
+          add_block<V, 2>(elements + i, m, block, depth, columns, acc + i * ld + j, ld, add || at > 0);
+        }
+        if (i < m) add_block<V, 1>(elements + i, m, block, depth, columns, acc + i * ld + j, ld, add || at > 0);
+      }
+    }
+  }
+}
+
+/// Columns of B where they lie, each contiguous along k.
+template <class V, class E>
+struct Columns {
+  const E* base;
+  i64 stride;  // elements from one column to the next
+
+  /// block[i] lane j: element at + i of column first + j. Beyond `count` columns and `depth` elements: zeros.
+  void read(int first, int count, int at, int depth, typename V::Reg (&block)[V::lanes]) const {
+    const E* column[V::lanes];
+    for (int j = 0; j < V::lanes; ++j) column[j] = element_at<V>(base, (first + (j < count ? j : 0)) * stride);
+    if (depth == V::lanes) return V::read_transposed(column, at, block);
+    for (int j = 0; j < V::lanes; ++j) block[j] = V::read_first(element_at<V>(column[j], at), depth);
+    V::transpose(block);
+  }
+};
+
 template <class V>
 void multiply_direct_b(const float* a_panel, const Operand& b, int m, int n, int k, float* acc, i64 ld, bool add) {
-  with_lines<V>(b.base, b.type, b.k_stride, [&](auto rows) { multiply_rows<V>(a_panel, rows, m, n, k, acc, ld, add); });
+  if (b.strip_stride == 1) {
+    with_lines<V>(b.base, b.type, b.k_stride,
+                  [&](auto rows) { multiply_rows<V>(a_panel, rows, m, n, k, acc, ld, add); });
+    return;
+  }
+  const auto along_k = [&]<class E>(const E* base) {
+    multiply_across<V>(a_panel, Columns<V, E>{base, b.strip_stride}, m, n, k, acc, ld, add);
+  };
+  if (b.type == DType::f16) return along_k(static_cast<const f16*>(b.base));
+  if (b.type == DType::bf16) return along_k(static_cast<const bf16*>(b.base));
+  along_k(static_cast<const float*>(b.base));
 }
 
 /// Rows of A, a piece of k each, one behind the other: what multiply_tile reads. The vector between two rows keeps them

@@ -63,10 +63,11 @@ Cost modelled_cost(const Problem& problem, const Plan& plan, const CpuDescriptio
   cost.multiply = 2 * share.outputs * along_k / (flops_per_us(plan.mma) * fit);
   const double width = std::min(n, static_cast<double>(plan.tile.n));
   const double height = std::min(m, static_cast<double>(plan.tile.m));
-  cost.pack =
-      along_k * (share.a_rows / elements_per_us(plan.a, problem.a) + share.b_cols / elements_per_us(plan.b, problem.b));
-  if (plan.b == Mover::direct) cost.pack += along_k * share.b_cols / width * cpu_rates.direct_row_us;
-  const bool by_groups = plan.b == Mover::direct && 4 * height * width > static_cast<double>(cpu.l1_bytes);
+  const bool direct_b = plan.b == Mover::direct, across = direct_b && problem.b.unit == UnitAxis::k;
+  const double b_rate = across ? cpu_rates.direct_across : elements_per_us(plan.b, problem.b);
+  cost.pack = along_k * (share.a_rows / elements_per_us(plan.a, problem.a) + share.b_cols / b_rate);
+  if (direct_b) cost.pack += share.b_cols * (across ? steps : along_k / width) * cpu_rates.direct_row_us;
+  const bool by_groups = direct_b && !across && 4 * height * width > static_cast<double>(cpu.l1_bytes);
   const double passes = by_groups ? along_k / cpu_rates.direct_group : steps;
   cost.accumulator = share.outputs * passes / cpu_rates.accumulator_elements;
   cost.store = share.outputs / cpu_rates.stored_elements;

@@ -15,10 +15,11 @@ struct CpuRates {
          flops_portable = 15e3;        // of the micro-kernel, panels in the L2
   double beyond_l2 = 0.97;             // its share of that rate when accumulator and panels exceed the L2
   double packed_elements = 9e3;        // converted and packed, unit stride along the output
-  double transposed_elements = 5e3;    // the same, unit stride along K
+  double transposed_elements = 3e3;    // the same, unit stride along K
   double gathered_elements = 0.8e3;    // the same, element by element
   double direct_elements = 14e3;       // read where they lie
-  double direct_row_us = 0.0204;       // to begin a row of B that is read where it lies
+  double direct_across = 4.5e3;        // the same of B with unit stride along K, which is transposed in registers
+  double direct_row_us = 0.0204;       // to begin a row or column of B that is read where it lies
   double direct_group = 8;             // such rows between two passes over the accumulator
   double accumulator_elements = 12e3;  // read and written, in the L2
   double stored_elements = 12e3;       // rounded and written to C

@@ -27,9 +27,9 @@ constexpr std::array<i64, 3> searched_groups = {4, 8, 16};
 constexpr std::array<i64, 4> searched_parts = {2, 4, 8, 16};
 
 // With so few rows of A or columns of B in a tile, an element of the other operand is used too few times to pay for its
-// way through a panel: measured, A costs more there, since it has to be transposed.
-// Rows of B shorter than direct_width cost more to begin than to read.
-constexpr i64 few_rows = 16, few_cols = 128, direct_width = 512;
+// way through a panel: measured. A has to be transposed on that way, and so has a B with unit stride along K, but directly
+// no less. Rows or columns of B shorter than direct_width cost more to begin than to read.
+constexpr i64 few_rows = 16, few_rows_across = 8, few_cols = 128, direct_width = 512;
 
 /// The movers of A and B under a tile: what the request says, else direct where it pays, else pack if there is an axis
 /// of unit stride.
@@ -37,8 +37,12 @@ std::pair<Mover, Mover> movers_of(const Problem& problem, const PlanRequest& req
   const auto packed = [](const LayoutClass& layout) {
     return layout.unit == UnitAxis::none ? Mover::gather : Mover::pack;
   };
-  const bool direct_b = problem.b.unit == UnitAxis::mn && std::min(tile.m, problem.m) <= few_rows &&
-                        std::min(tile.n, problem.n) >= direct_width;
+  const i64 rows = std::min(tile.m, problem.m);
+  const bool along_n =
+      problem.b.unit == UnitAxis::mn && rows <= few_rows && std::min(tile.n, problem.n) >= direct_width;
+  const bool along_k =
+      problem.b.unit == UnitAxis::k && rows <= few_rows_across && std::min(tile.k, problem.k) >= direct_width;
+  const bool direct_b = along_n || along_k;
   const bool direct_a = !direct_b && problem.a.unit == UnitAxis::k && std::min(tile.n, problem.n) <= few_cols;
   return {request.a.value_or(direct_a ? Mover::direct : packed(problem.a)),
           request.b.value_or(direct_b ? Mover::direct : packed(problem.b))};
@@ -95,12 +99,13 @@ void check_mover(const std::optional<Mover>& mover, const LayoutClass& layout, s
                                                    "(its layout class is {1}). Use {0}=gather.",
                                                    operand, to_string(layout)));
   }
-  const UnitAxis wanted = operand == "a" ? UnitAxis::k : UnitAxis::mn;
-  if (mover == Mover::direct && layout.unit != wanted && layout.unit != UnitAxis::both) {
+  const bool readable =
+      operand == "a" ? layout.unit == UnitAxis::k || layout.unit == UnitAxis::both : layout.unit != UnitAxis::none;
+  if (mover == Mover::direct && !readable) {
     throw Error(ErrorCode::plan_value,
-                fmt::format("{0}=direct reads rows of unit stride where they lie, and the layout "
-                            "class of {0} is {1}. Use {0}=pack or {0}=gather.",
-                            operand, to_string(layout)));
+                fmt::format("{0}=direct needs {2} of unit stride, and the layout class of {0} is {1}. Use {0}={3}.",
+                            operand, to_string(layout), operand == "a" ? "rows" : "rows or columns",
+                            layout.unit == UnitAxis::none ? "gather" : "pack"));
   }
 }
 

@@ -75,7 +75,7 @@ void check_product(const cpu::Kernels& set, DType type, const Filled& a, const F
     check("a direct", !add,
           [&](float* acc, bool adds) { kernels.multiply_direct_a(left, b_panel.data(), m, n, k, acc, ld, adds); });
   }
-  if (k > 0 && right.is_plain(n, k) && right.strip_stride == 1) {
+  if (k > 0 && right.is_plain(n, k) && (right.strip_stride == 1 || right.k_stride == 1)) {
     check("b direct", add,
           [&](float* acc, bool adds) { kernels.multiply_direct_b(a_panel.data(), right, m, n, k, acc, ld, adds); });
   }

@@ -50,7 +50,7 @@ inline void move_directly(tilewright::PlanRequest& request, const tilewright::Ma
   using tilewright::UnitAxis;
   const auto unit = [](const tilewright::MatrixView& view, bool is_a) { return layout_class(view, is_a).unit; };
   if (unit(a, true) == UnitAxis::k || unit(a, true) == UnitAxis::both) request.a = tilewright::Mover::direct;
-  if (unit(b, false) == UnitAxis::mn || unit(b, false) == UnitAxis::both) request.b = tilewright::Mover::direct;
+  if (unit(b, false) != UnitAxis::none) request.b = tilewright::Mover::direct;
 }
 
 /// Budget for the partial sums of any test's split.

@@ -172,7 +172,8 @@ class Tile : public tile::Value {
         }
         const Scratch a_panel(*arena_, kernels.a_panel_floats(m, k));
         kernels.pack_a(a, m_used, k_used, a_panel.data());
-        if (kernels_->b == Mover::direct && b.strip_stride == 1 && b.is_plain(n_used, k_used)) {
+        if (kernels_->b == Mover::direct && m_used <= most_direct_rows && (b.strip_stride == 1 || b.k_stride == 1) &&
+            b.is_plain(n_used, k_used)) {
           kernels.multiply_direct_b(a_panel.data(), b, m_used, n_used, k_used, data_, ld, add);
           return;
         }

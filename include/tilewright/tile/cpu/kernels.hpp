@@ -38,6 +38,9 @@ struct Block {
   int row_begin = 0, row_end = 0, col_begin = 0, col_end = 0;
 };
 
+/// With more rows of A than this, B is not read where it lies.
+inline constexpr int most_direct_rows = 64;
+
 /// The functions of one instruction set.
 struct Kernels {
   Mma mma;
@@ -57,8 +60,8 @@ struct Kernels {
   /// is the sum from zero on, whatever acc holds. acc and ld are 64-byte aligned. The bits of an element depend on its own row of a, its own column of b and the order of k alone.
   /// m, n and k are the ones that the panels were packed with: the layout of a panel depends on them.
   void (*multiply)(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add);
-  /// The same, to the bit, with one operand read from where it lies, which is_plain: a along k, b along its columns.
-  /// k > 0.
+  /// The same, to the bit, with one operand read from where it lies, which is_plain and contiguous along k, or b along
+  /// either axis. k > 0, and m <= most_direct_rows if b is direct.
   void (*multiply_direct_a)(const Operand& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add);
   void (*multiply_direct_b)(const float* a_panel, const Operand& b, int m, int n, int k, float* acc, i64 ld, bool add);
 
