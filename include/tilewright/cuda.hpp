@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <tilewright/error.hpp>
+#include <tilewright/plan.hpp>
 #include <tilewright/tile/cuda/footprint.hpp>
 
 namespace tilewright::cuda {
@@ -36,6 +37,10 @@ struct Launch {
   void* stream = nullptr;     // a CUstream of that device's primary context; null: the default stream
 };
 
+/// The mover that a view's strides and address allow, for a load whose rows and columns are the view's, at any tile of
+/// it that starts at a multiple of 8 elements. An element type's own alignment is taken for granted.
+Move mover_for(const MatrixView& view);
+
 /// What the compiler made of a kernel.
 struct KernelFacts {
   int registers = 0, spilled_bytes = 0;  // a thread
@@ -45,21 +50,21 @@ struct KernelFacts {
 namespace detail {
 /// The footprint under each number of warps that can be asked for.
 template <class Kernel, class Args>
-footprint::Need need_of(const Kernel& kernel, const Launch& how, const Args& args) {
-  switch (how.warps) {
+footprint::Need need_of(int warps) {
+  switch (warps) {
     case 1:
-      return footprint::of<1>(kernel, how.grid, args);
+      return footprint::of<1, Kernel, Args>();
     case 2:
-      return footprint::of<2>(kernel, how.grid, args);
+      return footprint::of<2, Kernel, Args>();
     case 4:
-      return footprint::of<4>(kernel, how.grid, args);
+      return footprint::of<4, Kernel, Args>();
     case 8:
-      return footprint::of<8>(kernel, how.grid, args);
+      return footprint::of<8, Kernel, Args>();
     case 16:
-      return footprint::of<16>(kernel, how.grid, args);
+      return footprint::of<16, Kernel, Args>();
     default:
       throw Error(ErrorCode::plan_value,
-                  "a launch of " + std::to_string(how.warps) + " warps a program; give 1, 2, 4, 8 or 16");
+                  "a launch of " + std::to_string(warps) + " warps a program; give 1, 2, 4, 8 or 16");
   }
 }
 
@@ -77,15 +82,13 @@ KernelFacts compile_for(const KernelText& text, const Launch& how, const footpri
 template <class Kernel, class Args>
 void launch(const Kernel& kernel, const KernelText& text, const Launch& how, const Args& args) {
   if (how.grid.programs() == 0) return;
-  detail::enqueue(text, how, detail::need_of(kernel, how, args), {&kernel, sizeof(kernel)}, {&args, sizeof(args)});
+  detail::enqueue(text, how, detail::need_of<Kernel, Args>(how.warps), {&kernel, sizeof(kernel)}, {&args, sizeof(args)});
 }
 
 /// Compiles a kernel for an architecture such as "sm_90a" and runs nothing: no device is needed. Throws Error as launch.
 template <class Kernel, class Args>
-KernelFacts compile(const Kernel& kernel, const KernelText& text, const Launch& how, const Args& args,
-                    const std::string& architecture) {
-  return detail::compile_for(text, how, detail::need_of(kernel, how, args), sizeof(kernel), sizeof(args),
-                             architecture);
+KernelFacts compile(const KernelText& text, const Launch& how, const std::string& architecture) {
+  return detail::compile_for(text, how, detail::need_of<Kernel, Args>(how.warps), sizeof(Kernel), sizeof(Args), architecture);
 }
 
 }  // namespace tilewright::cuda

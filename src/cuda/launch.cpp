@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <future>
 #include <map>
 #include <mutex>
 
 #include <tilewright/cuda.hpp>
-#include "cuda/compiler.hpp"
+#include "cuda/cache.hpp"
 #include "cuda/device.hpp"
 
 namespace tilewright::cuda {
@@ -18,7 +19,15 @@ std::string_view name_of(Via via) {
   return via == Via::gather ? "gather" : via == Via::async_copy ? "async_copy" : "realign";
 }
 
-int shared_bytes(const Launch& how, const footprint::Need& need) { return how.stages * need.stage + need.scratch; }
+/// The part of a plan that the device code knows, with the shared memory it needs.
+Config config_of(const Launch& how, const footprint::Need& need) {
+  Config config{how.warps, how.stages, {}, 0, 0};
+  std::copy(std::begin(how.moves), std::end(how.moves), std::begin(config.moves));
+  const footprint::Bytes& bytes = config.settles() ? need.settling : need.direct;
+  config.ring_bytes = how.stages * bytes.stage + settled_blocks * bytes.settled;
+  config.scratch_bytes = bytes.scratch;
+  return config;
+}
 
 void check_launch(const Launch& how) {
   constexpr int most_stages = 16;
@@ -46,10 +55,7 @@ std::string text_of(const Config& config) {
 }
 
 /// The translation unit of one kernel.
-std::string unit_of(const KernelText& text, const Launch& how, const footprint::Need& need, std::size_t kernel_size,
-                    std::size_t args_size) {
-  Config config{how.warps, how.stages, {}, how.stages * need.stage, need.scratch};
-  std::copy(std::begin(how.moves), std::end(how.moves), std::begin(config.moves));
+std::string unit_of(const KernelText& text, const Config& config, std::size_t kernel_size, std::size_t args_size) {
   std::string unit = "#include <tilewright/tile/cuda/executor.hpp>\n";
   for (const std::string& header : text.headers) unit += fmt::format("#include <{}>\n", header);
   return unit + fmt::format(
@@ -85,7 +91,7 @@ class RelaxedCapture {
 
 Loaded load(const std::string& unit, int ordinal, int bytes) {
   const Driver& d = driver();
-  const Cubin cubin = compile(unit, describe(ordinal).architecture());
+  const Cubin cubin = cubin_of(unit, describe(ordinal).architecture());
   const CurrentDevice current(ordinal);
   const RelaxedCapture relaxed;
   Module module = nullptr;
@@ -127,6 +133,18 @@ Loaded loaded_of(const std::string& unit, int ordinal, int bytes) {
 
 }  // namespace
 
+Move mover_for(const MatrixView& view) {
+  const LayoutClass layout = layout_class(view, true);
+  if (layout.unit == UnitAxis::none) {
+    return {Via::gather, std::abs(view.row_stride) < std::abs(view.col_stride) ? 0 : 1, 0};
+  }
+  // Of a single row or column, the axis that has more than one element is the adjacent one.
+  const bool rows = layout.unit == UnitAxis::mn || (layout.unit == UnitAxis::both && view.rows > 1);
+  const int axis = rows ? 0 : 1;
+  if (layout.alignment < 4) return {Via::realign, axis, 0};
+  return {Via::async_copy, axis, static_cast<int>(std::min<i64>(layout.alignment, 16))};
+}
+
 std::string unavailable() { return driver_or_reason().reason; }
 
 void detail::enqueue(const KernelText& text, const Launch& how, const footprint::Need& need, Bytes kernel, Bytes args) {
@@ -139,14 +157,16 @@ void detail::enqueue(const KernelText& text, const Launch& how, const footprint:
                                                          "tiles",
                                                          how.grid.programs(), most_programs));
   }
-  const int bytes = shared_bytes(how, need);
+  const Config config = config_of(how, need);
+  const int bytes = config.ring_bytes + config.scratch_bytes;
   if (bytes > device.shared_bytes) {
     throw Error(ErrorCode::plan_unavailable,
-                fmt::format("{} stages of {} bytes and {} bytes besides are {} bytes of shared memory; {} has {}: use "
-                            "fewer stages or smaller tiles",
-                            how.stages, need.stage, need.scratch, bytes, device.name, device.shared_bytes));
+                fmt::format("{} stages take {} bytes and the rest {} bytes of shared memory, together {}; {} gives {} to a "
+                            "program: use fewer stages or smaller tiles",
+                            how.stages, config.ring_bytes, config.scratch_bytes, bytes, device.name,
+                            device.shared_bytes));
   }
-  const Loaded loaded = loaded_of(unit_of(text, how, need, kernel.size, args.size), how.device, bytes);
+  const Loaded loaded = loaded_of(unit_of(text, config, kernel.size, args.size), how.device, bytes);
   tile::Grid grid = how.grid;
   Order order = how.order;
   void* parameters[] = {const_cast<void*>(kernel.data), const_cast<void*>(args.data), &grid, &order};
@@ -161,8 +181,9 @@ void detail::enqueue(const KernelText& text, const Launch& how, const footprint:
 KernelFacts detail::compile_for(const KernelText& text, const Launch& how, const footprint::Need& need,
                                 std::size_t kernel_size, std::size_t args_size, const std::string& architecture) {
   check_launch(how);
-  const Cubin cubin = cuda::compile(unit_of(text, how, need, kernel_size, args_size), architecture);
-  return {cubin.registers, cubin.spilled_bytes, shared_bytes(how, need)};
+  const Config config = config_of(how, need);
+  const Cubin cubin = cubin_of(unit_of(text, config, kernel_size, args_size), architecture);
+  return {cubin.registers, cubin.spilled_bytes, config.ring_bytes + config.scratch_bytes};
 }
 
 }  // namespace tilewright::cuda

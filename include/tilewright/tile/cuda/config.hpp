@@ -32,6 +32,13 @@ struct Config {
   int scratch_bytes = 0;    // and of everything else, behind them; Footprint counts both
 
   constexpr int threads() const { return warps * 32; }
+  /// Whether some block arrives as it lies in memory and is settled afterwards.
+  constexpr bool settles() const {
+    for (const Move& move : moves) {
+      if (move.via == Via::realign) return true;
+    }
+    return false;
+  }
   constexpr Move move(int operand) const { return operand < most_moves ? moves[operand] : Move{}; }
 };
 

@@ -143,11 +143,16 @@ class Tile : public tile::Value {
       at = scratch_address<C, a_bytes + b_bytes>();
       __syncthreads();
     }
-    const u32 a = bring<0>(product.a, at), b = bring<1>(product.b, at + a_bytes);
+    u32 a = bring<0>(product.a, at), b = bring<1>(product.b, at + a_bytes);
     if constexpr (a_bytes + b_bytes > 0) {
       ptx::async_commit();
       ptx::async_wait<0>();
       __syncthreads();
+      if constexpr (C.settles()) {
+        a = settle<0>(product.a, a);
+        b = settle<1>(product.b, b);
+        __syncthreads();
+      }
     }
     multiply<typename X::element, k, L, OperandBlock<X, 0>, OperandBlock<Y, 1>>(values, a, b);
   }
@@ -370,7 +375,7 @@ class Tile : public tile::Value {
   using OperandBlock = typename OperandOf<X>::template Block<Which>;
   template <class X>
   static constexpr int operand_bytes() {
-    return OperandOf<X>::staged ? 0 : block_bytes<X>;
+    return OperandOf<X>::staged ? 0 : operand_need<X>(C.settles());
   }
 
   /// Puts an operand into scratch memory at `at`, if it is not in shared memory yet; gives its address.
@@ -394,6 +399,23 @@ class Tile : public tile::Value {
         ptx::store_shared(to, ptx::round_to<E>(x).bits);
       }
     });
+    return at;
+  }
+
+  /// Settles an operand behind its raw area, if its mover does; gives the address of its block.
+  template <int Which, class P, class Mask>
+  __device__ static u32 settle(const tile::Load<P, Mask>& load, u32 at) {
+    using Carrier = Mover<tile::Load<P, Mask>, C.move(Which), C.threads()>;
+    if constexpr (Carrier::settles) {
+      const u32 block = at + static_cast<u32>(raw_bytes<tile::Load<P, Mask>>);
+      Carrier::settle(load, at, block);
+      return block;
+    } else {
+      return at;
+    }
+  }
+  template <int, class X>
+  __device__ static u32 settle(const X&, u32 at) {
     return at;
   }
 
@@ -548,44 +570,66 @@ class Program : public tile::ProgramIds {
   }
 
   /// A ring of C.stages slots: while one step is consumed, the reads of the next ones are in flight. A slot is filled
-  /// again one step after it was consumed, so one barrier a step is enough.
+  /// again one step after it was consumed, so one barrier a step is enough. Blocks that must be settled are settled one
+  /// step ahead, beside the arithmetic, into one of two places; that takes three stages to overlap.
   template <int BK, class Produce, class Consume>
   __device__ void pipeline(tile::Steps<BK> steps, Produce& produce, Consume& consume) {
     using Step = Blocks<0, tile::plain<decltype(as_blocks(produce(steps.step(0))))>>;
-    static_assert(C.stages * Step::bytes <= C.ring_bytes, "cuda: the pipeline's stages need more shared memory than "
-                                                          "the launch provides");
+    constexpr int stages = C.stages, ahead = Step::settles ? 1 : 0;
+    static_assert(stages * Step::bytes + (C.settles() ? settled_blocks * Step::settled_bytes : 0) <= C.ring_bytes,
+                  "cuda: the pipeline's stages need more shared memory than the launch provides");
     const i64 count = steps.count();
     const auto slot = [](int stage) { return ring_address() + static_cast<u32>(stage * Step::bytes); };
+    const auto settled = [](i64 q) {
+      return ring_address() + static_cast<u32>(stages * Step::bytes + static_cast<int>(q & 1) * Step::settled_bytes);
+    };
+    const auto blocks = [&](i64 q) { return as_blocks(produce(steps.step(q))); };
     __syncthreads();  // a pipeline before this one may still be read
-#pragma unroll
-    for (int stage = 0; stage < C.stages - 1; ++stage) {
-      if (stage < count) Step::put(Step::fetch(as_blocks(produce(steps.step(stage))), slot(stage)), slot(stage));
-      ptx::async_commit();
-    }
-    int read = 0, write = C.stages - 1;
+    if constexpr (stages < 2 + ahead) {
 #pragma unroll 1
-    for (i64 q = 0; q < count; ++q) {
-      if constexpr (C.stages == 1) {
-        Step::put(Step::fetch(as_blocks(produce(steps.step(q))), slot(0)), slot(0));
+      for (i64 q = 0; q < count; ++q) {
+        Step::put(Step::fetch(blocks(q), slot(0)), slot(0));
         ptx::async_commit();
         ptx::async_wait<0>();
         __syncthreads();
-        Step::staged(slot(0)).apply(consume);
+        if constexpr (Step::settles) {
+          Step::settle(blocks(q), slot(0), settled(0));
+          __syncthreads();
+        }
+        Step::staged(slot(0), settled(0)).apply(consume);
         __syncthreads();
-      } else {
-        ptx::async_wait<C.stages - 2>();
+      }
+    } else {
+#pragma unroll
+      for (int stage = 0; stage < stages - 1; ++stage) {
+        if (stage < count) Step::put(Step::fetch(blocks(stage), slot(stage)), slot(stage));
+        ptx::async_commit();
+      }
+      if constexpr (Step::settles) {
+        ptx::async_wait<stages - 2>();
         __syncthreads();
-        const i64 next = q + C.stages - 1;
+        if (count > 0) Step::settle(blocks(0), slot(0), settled(0));
+      }
+      int read = 0, write = stages - 1;
+#pragma unroll 1
+      for (i64 q = 0; q < count; ++q) {
+        ptx::async_wait<stages - 2 - ahead>();
+        __syncthreads();
+        const i64 next = q + stages - 1;
         typename Step::Registers held;
-        if (next < count) held = Step::fetch(as_blocks(produce(steps.step(next))), slot(write));
-        Step::staged(slot(read)).apply(consume);
+        if (next < count) held = Step::fetch(blocks(next), slot(write));
+        const int after = read + 1 == stages ? 0 : read + 1;
+        if constexpr (Step::settles) {
+          if (q + 1 < count) Step::settle(blocks(q + 1), slot(after), settled(q + 1));
+        }
+        Step::staged(slot(read), settled(q)).apply(consume);
         if (next < count) Step::put(held, slot(write));
         ptx::async_commit();
-        read = read + 1 == C.stages ? 0 : read + 1;
-        write = write + 1 == C.stages ? 0 : write + 1;
+        read = after;
+        write = write + 1 == stages ? 0 : write + 1;
       }
+      ptx::async_wait<0>();
     }
-    ptx::async_wait<0>();
   }
 
  private:
@@ -599,24 +643,28 @@ class Program : public tile::ProgramIds {
     return tile::both(load);
   }
 
-  /// The loads of a step, the first of them the Which-th of all: their movers and their places in a slot.
+  /// The loads of a step, the first of them the Which-th of all: their movers and their places in a slot and among the
+  /// settled blocks.
   template <int Which, class T>
   struct Blocks;
   template <int Which>
   struct Blocks<Which, tile::Both<>> {
-    static constexpr int bytes = 0;
+    static constexpr int bytes = 0, settled_bytes = 0;
+    static constexpr bool settles = false;
     struct Registers {};
     __device__ static Registers fetch(const tile::Both<>&, u32) { return {}; }
     __device__ static void put(const Registers&, u32) {}
-    __device__ static tile::Both<> staged(u32) { return {}; }
+    __device__ static void settle(const tile::Both<>&, u32, u32) {}
+    __device__ static tile::Both<> staged(u32, u32) { return {}; }
   };
   template <int Which, class First, class... Rest>
   struct Blocks<Which, tile::Both<First, Rest...>> {
     using Carrier = Mover<First, C.move(Which), C.threads()>;
     using Others = Blocks<Which + 1, tile::Both<Rest...>>;
     using Block = Staged<typename First::element, First::rows, First::cols, C.move(Which).axis>;
-    static constexpr int own = block_bytes<First>;
-    static constexpr int bytes = own + Others::bytes;
+    static constexpr int own = C.settles() ? raw_bytes<First> : block_bytes<First>, own_settled = block_bytes<First>;
+    static constexpr int bytes = own + Others::bytes, settled_bytes = own_settled + Others::settled_bytes;
+    static constexpr bool settles = Carrier::settles || Others::settles;
     struct Registers {
       typename Carrier::Registers first;
       typename Others::Registers rest;
@@ -628,7 +676,13 @@ class Program : public tile::ProgramIds {
       Carrier::put(held.first, at);
       Others::put(held.rest, at + own);
     }
-    __device__ static auto staged(u32 at) { return prepend(Block{at}, Others::staged(at + own)); }
+    __device__ static void settle(const tile::Both<First, Rest...>& blocks, u32 at, u32 to) {
+      Carrier::settle(blocks.first, at, to);
+      Others::settle(blocks.rest, at + own, to + own_settled);
+    }
+    __device__ static auto staged(u32 at, u32 settled) {
+      return prepend(Block{Carrier::settles ? settled : at}, Others::staged(at + own, settled + own_settled));
+    }
   };
   template <class First, class... Rest>
   __device__ static tile::Both<First, Rest...> prepend(First first, const tile::Both<Rest...>& rest) {

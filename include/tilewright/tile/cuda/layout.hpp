@@ -141,6 +141,27 @@ template <class L>
 inline constexpr int block_bytes =
     BlockOf<L, 0>::bytes > BlockOf<L, 1>::bytes ? BlockOf<L, 0>::bytes : BlockOf<L, 1>::bytes;
 
+/// The raw area of a realigned block: rows of its chunks and one more, as they lie in memory.
+template <class B>
+inline constexpr int raw_pitch = B::pitch + 16;
+template <class L>
+inline constexpr int raw_bytes =
+    up(BlockOf<L, 0>::outer * raw_pitch<BlockOf<L, 0>>, 128) > up(BlockOf<L, 1>::outer * raw_pitch<BlockOf<L, 1>>, 128)
+        ? up(BlockOf<L, 0>::outer * raw_pitch<BlockOf<L, 0>>, 128)
+        : up(BlockOf<L, 1>::outer * raw_pitch<BlockOf<L, 1>>, 128);
+/// Shared memory of a dot's operand that is not in shared memory yet: a value is written to its block, a load may take a
+/// raw area in front of it.
+template <class X>
+constexpr int operand_need(bool settles) {
+  if constexpr (requires { typename X::load_tag; }) {
+    return settles ? raw_bytes<X> + block_bytes<X> : block_bytes<X>;
+  } else {
+    return block_bytes<X>;
+  }
+}
+/// Blocks in which a pipeline settles what has arrived: the one that is consumed and the next.
+inline constexpr int settled_blocks = 2;
+
 /// Shared memory with which one warp stages its part of a store: 16 rows (or columns) of its atoms at a time, in the
 /// memory's element type, each row padded by one chunk.
 template <class L, int ES, int Axis>

@@ -1,10 +1,16 @@
 // Movers: a strided, masked block of global memory into a block of shared memory, carried by all threads of a program.
 //
-// A mover works in two halves, so that a pipeline can put arithmetic between them: `fetch` issues the reads (cp.async,
-// or loads into registers), `put` writes what registers hold. Nothing is read where the mask is false; those places
-// become the load's `other`. Which mover a load takes is the launcher's promise, a Move; where a load's own type or
-// value rules it out (an index that is not affine along the adjacent axis, an `other` that is not zero), elements are
-// gathered one by one.
+// A mover works in steps, so that a pipeline can put arithmetic between them: `fetch` issues the reads (cp.async, or
+// loads into registers), `put` writes what registers hold, `settle` brings what arrived into its final place. Nothing
+// is read where the mask is false; those places become the load's `other`. Which mover a load takes is the launcher's
+// promise, a Move; where a load's own type or value rules it out (an index that is not affine along the adjacent axis,
+// an `other` that is not zero), elements are gathered one by one.
+//
+//   async_copy  fetch: chunks go straight to their swizzled places.
+//   realign     fetch: the aligned 16-byte chunks that hold a row's elements, as they are, to a raw area; a chunk is
+//               read up to the row's last element, and from up to 14 bytes before its first, never further. settle:
+//               each 16 bytes of the block are cut out of two neighbouring chunks.
+//   gather      fetch: elements to registers; put: registers to shared memory.
 #pragma once
 
 #include <tilewright/tile/cuda/layout.hpp>
@@ -33,17 +39,26 @@ struct AxisOf<tile::Term<A, I>, B> {
   __device__ AxisOf(const tile::Term<A, I>& t, const B& b) : term(t), bound(b) {}
   /// Elements to position 0 of an affine axis, and from there to a position.
   __device__ i64 origin() const {
-    if constexpr (affine) return term.index.at(0) * term.stride;
-    return 0;
+    if constexpr (affine) {
+      return term.index.at(0) * term.stride;
+    } else {
+      return 0;
+    }
   }
   __device__ i64 offset(int position) const {
-    if constexpr (affine) return position * term.stride;
-    return term.index.at(position) * term.stride;
+    if constexpr (affine) {
+      return position * term.stride;
+    } else {
+      return term.index.at(position) * term.stride;
+    }
   }
   __device__ bool admits(int position) const { return tile::detail::admits(bound, position); }
   __device__ tile::Span span() const {
-    if constexpr (B::present) return bound.span();
-    return {0, I::size};
+    if constexpr (B::present) {
+      return bound.span();
+    } else {
+      return {0, I::size};
+    }
   }
   __device__ i64 stride() const { return term.stride; }
 };
@@ -66,6 +81,7 @@ struct Source {
   using Rows = AxisOf<tile::plain<decltype(P::row_term)>, tile::plain<decltype(M::rows)>>;
   using Cols = AxisOf<tile::plain<decltype(P::col_term)>, tile::plain<decltype(M::cols)>>;
   using Inner = typename Pick<Axis == 1, Cols, Rows>::type;
+  using Outer = typename Pick<Axis == 1, Rows, Cols>::type;
   Rows rows;
   Cols cols;
   unsigned long long base;  // the address of position (0, 0); integers, since it may lie outside of any object
@@ -76,13 +92,19 @@ struct Source {
         base(reinterpret_cast<unsigned long long>(load.pointers.root) +
              static_cast<unsigned long long>(load.pointers.offset + rows.origin() + cols.origin()) * sizeof(E)) {}
 
-  __device__ const auto& outer() const {
-    if constexpr (Axis == 1) return rows;
-    else return cols;
+  __device__ const Outer& outer() const {
+    if constexpr (Axis == 1) {
+      return rows;
+    } else {
+      return cols;
+    }
   }
-  __device__ const auto& inner() const {
-    if constexpr (Axis == 1) return cols;
-    else return rows;
+  __device__ const Inner& inner() const {
+    if constexpr (Axis == 1) {
+      return cols;
+    } else {
+      return rows;
+    }
   }
   __device__ unsigned long long row_address(int row) const {
     return base + static_cast<unsigned long long>(outer().offset(row)) * sizeof(E);
@@ -104,10 +126,9 @@ class Mover {
   static constexpr int ES = element_bytes<E>;
   static constexpr int axis = How.axis;
   using S = Source<L, axis>;
-  using Inner = typename S::Inner;
   using B = BlockOf<L, axis>;
 
-  static constexpr bool unit = Inner::affine && B::inner * ES % 16 == 0;
+  static constexpr bool unit = S::Inner::affine && B::inner * ES % 16 == 0;
   static constexpr Via via = unit ? How.via : Via::gather;
   // What one thread moves at a time: bytes, elements, how many a row, how many a thread.
   static constexpr int granule = via == Via::async_copy ? How.bytes : via == Via::realign ? 16 : 4;
@@ -119,46 +140,28 @@ class Mover {
 
  public:
   using Block = B;
-  using Registers = Held<via == Via::async_copy ? 0 : count * words>;
+  using Registers = Held<via == Via::gather ? count * words : 0>;
+  static constexpr bool settles = via == Via::realign;
 
+  /// Issues the reads of a block that is to arrive at `slot`.
   __device__ static Registers fetch(const L& load, u32 slot) {
     const S source(load);
     Registers held;
-    const E other = ptx::round_to<E>(load.other);
-#pragma unroll
-    for (int n = 0; n < count; ++n) {
-      const int id = static_cast<int>(threadIdx.x) + n * Threads;
-      if (!whole && id >= B::outer * per_row) break;
-      const int row = id / per_row, first = id % per_row * elements;
-      const bool row_exists = source.outer().admits(row);
-      const unsigned long long from = source.row_address(row);
-      if constexpr (via == Via::gather) {
-        gather(&held.words[n * words], source, row_exists, from, first, other);
-      } else {
-        const tile::Span span = source.inner().span();
-        const unsigned long long at = from + static_cast<unsigned long long>(first) * ES;
-        if constexpr (via == Via::async_copy) {
-          const u32 to = slot + static_cast<u32>(B::offset(row, first));
-          const int left = row_exists ? (span.last - first) * ES : 0;
-          const int bytes = left < 0 ? 0 : left < granule ? left : granule;
-          if ((span.first > first && bytes > 0) || !(load.other == 0.0f)) {
-            // A granule that does not begin at its first element, or is not filled with zeros.
-            u32 values[words];
-            gather(values, source, row_exists, from, first, other);
-            write(to, values);
-          } else {
-            ptx::async_copy<granule>(to, bytes > 0 ? reinterpret_cast<const void*>(at) : load.pointers.root, bytes);
-          }
-        } else {
-          realign(&held.words[n * words], source, row_exists, from, at, span, first, other);
-        }
-      }
+    if constexpr (via == Via::gather) {
+      const E other = ptx::round_to<E>(load.other);
+      each_granule(source, [&](int n, int row, int first, unsigned long long from) {
+        gather(&held.words[n * words], source, source.outer().admits(row), from, first, other);
+      });
+    } else if constexpr (via == Via::async_copy) {
+      copy(load, source, slot);
+    } else {
+      copy_raw(load, source, slot);
     }
     return held;
   }
 
   __device__ static void put(const Registers& held, u32 slot) {
-    if constexpr (via != Via::async_copy) {
+    if constexpr (via == Via::gather) {
 #pragma unroll
       for (int n = 0; n < count; ++n) {
         const int id = static_cast<int>(threadIdx.x) + n * Threads;
@@ -168,51 +171,141 @@ class Mover {
     }
   }
 
+  /// From the raw area at `slot`, all of which has arrived, to the block's place.
+  __device__ static void settle(const L& load, u32 slot, u32 block) {
+    if constexpr (settles) {
+      const S source(load);
+      const tile::Span span = source.inner().span();
+      const E other = ptx::round_to<E>(load.other);
+      each_granule(source, [&](int, int row, int first, unsigned long long from) {
+        const u32 shift = static_cast<u32>(from) & 15u;  // bytes of the row's first element past an aligned address
+        const u32 chunk = slot + static_cast<u32>(row * raw_pitch<B> + first * ES);
+        u32 result[4];
+        if (span.first > first || !(load.other == 0.0f)) {
+          gather(result, source, source.outer().admits(row), from, first, other);
+        } else {
+          cut(result, ptx::load_shared_chunk(chunk), ptx::load_shared_chunk(chunk + 16), shift);
+        }
+        write(block + static_cast<u32>(B::offset(row, first)), result);
+      });
+    }
+  }
+
  private:
+  /// function(n, row, first position, address of the row's position 0) for this thread's granules. Where the threads are
+  /// a multiple of a row's granules, a thread keeps its place in the row and goes down by whole rows.
+  template <class F>
+  __device__ static void each_granule(const S& source, F function) {
+    const int thread = static_cast<int>(threadIdx.x);
+    if constexpr (Threads % per_row == 0 && S::Outer::affine) {
+      constexpr int down = Threads / per_row;
+      const int row = thread / per_row, first = thread % per_row * elements;
+      unsigned long long from = source.row_address(row);
+      const auto step = static_cast<unsigned long long>(source.outer().offset(down)) * ES;
+#pragma unroll
+      for (int n = 0; n < count; ++n, from += step) {
+        if (!whole && row + n * down >= B::outer) break;
+        function(n, row + n * down, first, from);
+      }
+    } else {
+#pragma unroll
+      for (int n = 0; n < count; ++n) {
+        const int id = thread + n * Threads;
+        if (!whole && id >= B::outer * per_row) break;
+        function(n, id / per_row, id % per_row * elements, source.row_address(id / per_row));
+      }
+    }
+  }
+
+  __device__ static bool row_exists(const S& source, const tile::Span& rows, int row) {
+    if constexpr (S::Outer::affine) {
+      return row >= rows.first && row < rows.last;
+    } else {
+      return source.outer().admits(row);
+    }
+  }
+  __device__ static tile::Span rows_of(const S& source) {
+    if constexpr (S::Outer::affine) {
+      return source.outer().span();
+    } else {
+      return {0, 0};
+    }
+  }
+
+  __device__ static void copy(const L& load, const S& source, u32 slot) {
+    const tile::Span span = source.inner().span(), rows = rows_of(source);
+    const E other = ptx::round_to<E>(load.other);
+    each_granule(source, [&](int, int row, int first, unsigned long long from) {
+      const u32 to = slot + static_cast<u32>(B::offset(row, first));
+      const unsigned long long at = from + static_cast<unsigned>(first * ES);
+      const int left = (span.last - first) * ES;  // bytes up to the end of the row
+      const bool exists = row_exists(source, rows, row);
+      if ((span.first > first && left > 0) || !(load.other == 0.0f)) {
+        // A granule that does not begin at its first element, or is not filled with zeros.
+        u32 values[words];
+        gather(values, source, exists, from, first, other);
+        write(to, values);
+      } else if (left > 0 && left < granule && exists) {
+        ptx::async_copy_part<granule>(to, reinterpret_cast<const void*>(at), left);
+      } else {
+        ptx::async_copy<granule>(to, reinterpret_cast<const void*>(at), exists && left > 0);
+      }
+    });
+  }
+
+  __device__ static void copy_raw(const L& load, const S& source, u32 slot) {
+    if (!(load.other == 0.0f)) return;  // settle gathers
+    const tile::Span span = source.inner().span(), rows = rows_of(source);
+    const auto chunk = [&](int row, int first, unsigned long long from) {
+      const int shift = static_cast<int>(from & 15);
+      // The chunk's bytes, counted from the row's position 0; it is read up to the end of the row.
+      const int begin = first * ES - shift, left = span.last * ES - begin;
+      const bool needed = left > 0 && begin + 16 > span.first * ES && row_exists(source, rows, row);
+      const u32 to = slot + static_cast<u32>(row * raw_pitch<B> + first * ES);
+      const void* const at = reinterpret_cast<const void*>(from - static_cast<unsigned>(shift) + static_cast<unsigned>(first * ES));
+      if (needed && left < 16) {
+        ptx::async_copy_part<16>(to, at, left);
+      } else {
+        ptx::async_copy<16>(to, at, needed);
+      }
+    };
+    each_granule(source, [&](int, int row, int first, unsigned long long from) { chunk(row, first, from); });
+    // One more chunk a row: its last elements, where the first one starts inside of a chunk.
+#pragma unroll
+    for (int n = 0; n < (B::outer + Threads - 1) / Threads; ++n) {
+      const int row = static_cast<int>(threadIdx.x) + n * Threads;
+      if (row < B::outer) chunk(row, B::inner, source.row_address(row));
+    }
+  }
+
+  /// 16 bytes from byte `shift` (even) of 32 on. Registers have no addresses, so words move by two choices, then halves.
+  __device__ static void cut(u32 (&to)[4], const uint4& low, const uint4& high, u32 shift) {
+    u32 in[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+    const bool eight = (shift & 8u) != 0, four = (shift & 4u) != 0;
+#pragma unroll
+    for (int i = 0; i < 6; ++i) in[i] = eight ? in[i + 2] : in[i];
+#pragma unroll
+    for (int i = 0; i < 5; ++i) in[i] = four ? in[i + 1] : in[i];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) to[i] = ptx::funnel(in[i], in[i + 1], (shift & 2u) * 8u);
+  }
+
   __device__ static u32 bits_of(f16 value) { return value.bits; }
   __device__ static u32 bits_of(bf16 value) { return value.bits; }
   __device__ static u32 bits_of(float value) { return __float_as_uint(value); }
 
-  /// The granule's elements one by one.
-  __device__ static void gather(u32* words_of, const S& source, bool row_exists, unsigned long long from, int first,
-                                E other) {
+  /// A granule's elements one by one.
+  __device__ static void gather(u32* to, const S& source, bool exists, unsigned long long from, int first, E other) {
 #pragma unroll
-    for (int w = 0; w < words; ++w) words_of[w] = 0;
+    for (int w = 0; w < words; ++w) to[w] = 0;
 #pragma unroll
     for (int e = 0; e < elements; ++e) {
       const int position = first + e;
       E value = other;
-      if (row_exists && position < B::inner && source.inner().admits(position)) {
+      if (exists && position < B::inner && source.inner().admits(position)) {
         value = S::read(from + static_cast<unsigned long long>(source.inner().offset(position)) * ES);
       }
-      words_of[e * ES / 4] |= bits_of(value) << (e * ES % 4 * 8);
-    }
-  }
-
-  /// 16 bytes from any even address: two aligned loads and a shift, where both lie inside of the row's valid elements.
-  __device__ static void realign(u32* words_of, const S& source, bool row_exists, unsigned long long from,
-                                 unsigned long long at, tile::Span span, int first, E other) {
-    const int shift = static_cast<int>(at & 15);  // bytes past an aligned address
-    const int begin = first * ES - shift, end = begin + (shift == 0 ? 16 : 32);
-    if (row_exists && begin >= span.first * ES && end <= span.last * ES) {
-      const uint4* const aligned = reinterpret_cast<const uint4*>(at - static_cast<unsigned>(shift));
-      const uint4 low = aligned[0];
-      uint4 high = low;
-      if (shift != 0) high = aligned[1];
-      // Words first, halves then: `in[i + shift / 4]` by two choices, since registers have no addresses.
-      u32 in[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
-      if ((shift & 8) != 0) {
-#pragma unroll
-        for (int i = 0; i < 6; ++i) in[i] = in[i + 2];
-      }
-      if ((shift & 4) != 0) {
-#pragma unroll
-        for (int i = 0; i < 5; ++i) in[i] = in[i + 1];
-      }
-#pragma unroll
-      for (int i = 0; i < 4; ++i) words_of[i] = ptx::funnel(in[i], in[i + 1], (static_cast<u32>(shift) & 2u) * 8u);
-    } else {
-      gather(words_of, source, row_exists, from, first, other);
+      to[e * ES / 4] |= bits_of(value) << (e * ES % 4 * 8);
     }
   }
 
