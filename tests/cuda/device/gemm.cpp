@@ -170,7 +170,7 @@ void add_gemm_cases(std::vector<Case>& cases, bool reduced) {
           for (const Layout& layout : outputs) add(setting, s, {&inputs[0], &inputs[0], &layout, edge});
         }
       }
-      for (int repeat = 0; repeat < (reduced ? 2 : 6); ++repeat) {
+      for (int repeat = 0; repeat < (reduced || n > 1 ? 2 : 6); ++repeat) {
         add(setting, s, {pick(inputs), pick(inputs), pick(outputs), repeat % 2 == 0 ? Edge::end : Edge::begin},
             repeat % 3 == 0 ? Order{OrderKind::grouped, 3} : Order{});
       }

@@ -552,9 +552,23 @@ class Tile : public tile::Value {
 
 /// The program object of the CUDA target.
 template <Config C>
-class Program : public tile::ProgramIds {
+class Program {
  public:
-  using ProgramIds::ProgramIds;
+  /// A launch has fewer than 2^31 programs, so their numbers take divisions of 32 bits.
+  __device__ Program(const tile::Grid& grid, const Order& order, u32 number)
+      : grid_{static_cast<u32>(grid.x), static_cast<u32>(grid.y), static_cast<u32>(grid.z)}, order_(order) {
+    const u32 rest = number / grid_[0];
+    id_[0] = number - rest * grid_[0];
+    id_[1] = rest % grid_[1];
+    id_[2] = rest / grid_[1];
+  }
+  __device__ i64 id(int axis) const { return id_[axis]; }
+  __device__ i64 grid(int axis) const { return grid_[axis]; }
+  __device__ i64 number() const { return id_[0] + grid_[0] * (id_[1] + grid_[1] * id_[2]); }
+  __device__ TileCoord output_tile(TileGrid tiles) const {
+    // The tiles of axis 0 are its programs, so their number fits as well.
+    return tilewright::detail::tile_in<u32>(order_, static_cast<u32>(tiles.rows), static_cast<u32>(tiles.cols), id_[0]);
+  }
 
   template <class T, int M, int N>
   __device__ auto full(float value) {
@@ -688,12 +702,16 @@ class Program : public tile::ProgramIds {
   __device__ static tile::Both<First, Rest...> prepend(First first, const tile::Both<Rest...>& rest) {
     return {first, rest};
   }
+
+  u32 id_[3];
+  u32 grid_[3];
+  Order order_;
 };
 
 /// One program of a kernel: what an entry point calls.
 template <Config C, class Kernel, class Args>
 __device__ void run(const Kernel& kernel, const tile::Grid& grid, const Order& order, const Args& args) {
-  Program<C> p(grid, order, static_cast<i64>(blockIdx.x));
+  Program<C> p(grid, order, blockIdx.x);
   kernel(p, args);
 }
 

@@ -30,6 +30,7 @@ struct AxisOf {
   __device__ bool admits(int) const { return true; }
   __device__ tile::Span span() const { return {0, 1}; }
   __device__ i64 stride() const { return 1; }
+  __device__ bool covers(int) const { return true; }
 };
 template <int A, class I, class B>
 struct AxisOf<tile::Term<A, I>, B> {
@@ -61,6 +62,15 @@ struct AxisOf<tile::Term<A, I>, B> {
     }
   }
   __device__ i64 stride() const { return term.stride; }
+  /// Whether the bound admits every position, and `more` past the last.
+  __device__ bool covers(int more) const {
+    if constexpr (!affine || !tile::detail::has_limits<B>) {
+      return B::present && affine;  // a promise
+    } else {
+      const i64 first = bound.index.at(0);
+      return bound.low <= first && first + I::size + more <= bound.high;
+    }
+  }
 };
 
 template <bool First, class A, class B>
@@ -72,8 +82,8 @@ struct Pick<false, A, B> {
   using type = B;
 };
 
-/// A load seen from its block: rows of adjacent positions.
-template <class L, int Axis>
+/// A load seen from its block: rows of adjacent positions. Unit: they are adjacent in memory as well.
+template <class L, int Axis, bool Unit = false>
 struct Source {
   using E = typename L::element;
   using P = decltype(L::pointers);
@@ -90,8 +100,15 @@ struct Source {
       : rows(load.pointers.row_term, load.mask.rows),
         cols(load.pointers.col_term, load.mask.cols),
         base(reinterpret_cast<unsigned long long>(load.pointers.root) +
-             static_cast<unsigned long long>(load.pointers.offset + rows.origin() + cols.origin()) * sizeof(E)) {}
+             static_cast<unsigned long long>(load.pointers.offset + outer().origin() + inner_origin()) * sizeof(E)) {}
 
+  __device__ i64 inner_origin() const {
+    if constexpr (Unit) {
+      return inner().term.index.at(0);
+    } else {
+      return inner().origin();
+    }
+  }
   __device__ const Outer& outer() const {
     if constexpr (Axis == 1) {
       return rows;
@@ -125,11 +142,10 @@ class Mover {
   using E = typename L::element;
   static constexpr int ES = element_bytes<E>;
   static constexpr int axis = How.axis;
-  using S = Source<L, axis>;
   using B = BlockOf<L, axis>;
-
-  static constexpr bool unit = S::Inner::affine && B::inner * ES % 16 == 0;
+  static constexpr bool unit = Source<L, axis>::Inner::affine && B::inner * ES % 16 == 0;
   static constexpr Via via = unit ? How.via : Via::gather;
+  using S = Source<L, axis, via != Via::gather>;
   // What one thread moves at a time: bytes, elements, how many a row, how many a thread.
   static constexpr int granule = via == Via::async_copy ? How.bytes : via == Via::realign ? 16 : 4;
   static constexpr int elements = granule / ES;
@@ -217,6 +233,15 @@ class Mover {
     }
   }
 
+  /// The same, not unrolled and without n: for what happens at a matrix's edges.
+  template <class F>
+  __device__ static void each_granule_in_turn(const S& source, F function) {
+#pragma unroll 1
+    for (int id = static_cast<int>(threadIdx.x); id < B::outer * per_row; id += Threads) {
+      function(id / per_row, id % per_row * elements, source.row_address(id / per_row));
+    }
+  }
+
   __device__ static bool row_exists(const S& source, const tile::Span& rows, int row) {
     if constexpr (S::Outer::affine) {
       return row >= rows.first && row < rows.last;
@@ -232,10 +257,18 @@ class Mover {
     }
   }
 
+  /// Most blocks lie inside of the matrix, which one comparison for all threads tells; the others ask for every granule.
   __device__ static void copy(const L& load, const S& source, u32 slot) {
+    if (source.outer().covers(0) && source.inner().covers(0)) {
+      each_granule(source, [&](int, int row, int first, unsigned long long from) {
+        ptx::async_copy<granule>(slot + static_cast<u32>(B::offset(row, first)),
+                                 reinterpret_cast<const void*>(from + static_cast<unsigned>(first * ES)));
+      });
+      return;
+    }
     const tile::Span span = source.inner().span(), rows = rows_of(source);
     const E other = ptx::round_to<E>(load.other);
-    each_granule(source, [&](int, int row, int first, unsigned long long from) {
+    each_granule_in_turn(source, [&](int row, int first, unsigned long long from) {
       const u32 to = slot + static_cast<u32>(B::offset(row, first));
       const unsigned long long at = from + static_cast<unsigned>(first * ES);
       const int left = (span.last - first) * ES;  // bytes up to the end of the row
@@ -245,37 +278,46 @@ class Mover {
         u32 values[words];
         gather(values, source, exists, from, first, other);
         write(to, values);
-      } else if (left > 0 && left < granule && exists) {
-        ptx::async_copy_part<granule>(to, reinterpret_cast<const void*>(at), left);
       } else {
-        ptx::async_copy<granule>(to, reinterpret_cast<const void*>(at), exists && left > 0);
+        const int bytes = !exists || left < 0 ? 0 : left < granule ? left : granule;
+        ptx::async_copy_part<granule>(to, bytes > 0 ? reinterpret_cast<const void*>(at) : load.pointers.root, bytes);
       }
     });
   }
 
   __device__ static void copy_raw(const L& load, const S& source, u32 slot) {
     if (!(load.other == 0.0f)) return;  // settle gathers
-    const tile::Span span = source.inner().span(), rows = rows_of(source);
-    const auto chunk = [&](int row, int first, unsigned long long from) {
-      const int shift = static_cast<int>(from & 15);
-      // The chunk's bytes, counted from the row's position 0; it is read up to the end of the row.
-      const int begin = first * ES - shift, left = span.last * ES - begin;
-      const bool needed = left > 0 && begin + 16 > span.first * ES && row_exists(source, rows, row);
-      const u32 to = slot + static_cast<u32>(row * raw_pitch<B> + first * ES);
-      const void* const at = reinterpret_cast<const void*>(from - static_cast<unsigned>(shift) + static_cast<unsigned>(first * ES));
-      if (needed && left < 16) {
-        ptx::async_copy_part<16>(to, at, left);
-      } else {
-        ptx::async_copy<16>(to, at, needed);
+    const auto place = [&](int row, int first) { return slot + static_cast<u32>(row * raw_pitch<B> + first * ES); };
+    const auto aligned = [](unsigned long long from, int first) { return (from & ~15ull) + static_cast<unsigned>(first * ES); };
+    // One more chunk a row than it has granules: its last elements, where the first one starts inside of a chunk.
+    const auto each_last = [&](auto function) {
+#pragma unroll
+      for (int n = 0; n < (B::outer + Threads - 1) / Threads; ++n) {
+        const int row = static_cast<int>(threadIdx.x) + n * Threads;
+        if (row < B::outer) function(row, B::inner, source.row_address(row));
       }
     };
-    each_granule(source, [&](int, int row, int first, unsigned long long from) { chunk(row, first, from); });
-    // One more chunk a row: its last elements, where the first one starts inside of a chunk.
-#pragma unroll
-    for (int n = 0; n < (B::outer + Threads - 1) / Threads; ++n) {
-      const int row = static_cast<int>(threadIdx.x) + n * Threads;
-      if (row < B::outer) chunk(row, B::inner, source.row_address(row));
+    if (source.outer().covers(0) && source.inner().covers(16 / ES - 1)) {
+      const auto chunk = [&](int row, int first, unsigned long long from) {
+        ptx::async_copy<16>(place(row, first), reinterpret_cast<const void*>(aligned(from, first)));
+      };
+      each_granule(source, [&](int, int row, int first, unsigned long long from) { chunk(row, first, from); });
+      each_last([&](int row, int first, unsigned long long from) {
+        if ((from & 15) != 0) chunk(row, first, from);
+      });
+      return;
     }
+    const tile::Span span = source.inner().span(), rows = rows_of(source);
+    const auto chunk = [&](int row, int first, unsigned long long from) {
+      // The chunk's bytes, counted from the row's position 0; it is read up to the end of the row.
+      const int begin = first * ES - static_cast<int>(from & 15), left = span.last * ES - begin;
+      const bool needed = left > 0 && begin + 16 > span.first * ES && row_exists(source, rows, row);
+      const int bytes = !needed ? 0 : left < 16 ? left : 16;
+      ptx::async_copy_part<16>(place(row, first),
+                               needed ? reinterpret_cast<const void*>(aligned(from, first)) : load.pointers.root, bytes);
+    };
+    each_granule_in_turn(source, chunk);
+    each_last(chunk);
   }
 
   /// 16 bytes from byte `shift` (even) of 32 on. Registers have no addresses, so words move by two choices, then halves.

@@ -11,19 +11,13 @@ __device__ inline u32 shared_address(const void* pointer) {
   return static_cast<u32>(__cvta_generic_to_shared(pointer));
 }
 
-/// Copies Bytes (16, 8 or 4) bytes, or fills them with zeros and reads nothing.
+/// Copies Bytes (16, 8 or 4) bytes.
 template <int Bytes>
-__device__ inline void async_copy(u32 to, const void* from, bool exists) {
+__device__ inline void async_copy(u32 to, const void* from) {
   if constexpr (Bytes == 16) {
-    asm volatile(
-        "{ .reg .pred absent; setp.eq.u32 absent, %2, 0; cp.async.cg.shared.global [%0], [%1], 16, absent; }" ::"r"(to),
-        "l"(from), "r"(static_cast<u32>(exists))
-        : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
   } else {
-    asm volatile(
-        "{ .reg .pred absent; setp.eq.u32 absent, %2, 0; cp.async.ca.shared.global [%0], [%1], %3, absent; }" ::"r"(to),
-        "l"(from), "r"(static_cast<u32>(exists)), "n"(Bytes)
-        : "memory");
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(Bytes) : "memory");
   }
 }
 /// Copies the first `count` of Bytes bytes, reads no more, and fills the rest with zeros.
