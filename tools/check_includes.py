@@ -15,10 +15,10 @@ PUBLIC = TILE + ["include/tilewright"]
 EXECUTORS = ["include/tilewright/tile/cpu", "include/tilewright/tile/check", "include/tilewright/tile/describe"]
 CUDA = ["include/tilewright/cuda.hpp", "include/tilewright/tile/cuda"]
 CORE = PUBLIC + ["src/core"]
-GEMM = CORE + ["include/tilewright/tile/cpu", "src/io", "src/plan", "src/cpu", "src/gemm", "programs"]
+GEMM = CORE + CUDA + ["include/tilewright/tile/cpu", "src/io", "src/plan", "src/cpu", "src/cuda", "src/gemm", "programs"]
 CHECK = EXECUTORS + ["include/tilewright/check.hpp", "include/tilewright/describe.hpp"]
 BENCH = GEMM + ["src/measure", "src/verify"]
-COMMAND = GEMM + CHECK + ["src/check", "src/verify", "src/measure", "bench", "examples/kernels"]
+COMMAND = GEMM + CUDA + CHECK + ["src/check", "src/verify", "src/measure", "bench", "examples/kernels"]
 
 # folder, or one file: what its files may include besides each other. The longest entry that matches a file counts.
 LAYERS = {

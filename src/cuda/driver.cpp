@@ -88,6 +88,11 @@ const DriverOrReason& driver_or_reason() {
   return opened;
 }
 
+bool driver_in_use() {
+  // The handle is not closed: the library stays as long as the process, once somebody has loaded it.
+  return dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr && driver_or_reason().driver != nullptr;
+}
+
 const Driver& driver() {
   const DriverOrReason& opened = driver_or_reason();
   if (opened.driver == nullptr) {

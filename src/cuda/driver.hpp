@@ -98,6 +98,9 @@ struct DriverOrReason {
 };
 const DriverOrReason& driver_or_reason();
 
+/// Whether this process has the driver loaded: without it, no memory is a device's. Loads nothing.
+bool driver_in_use();
+
 /// An entry point that is not in the table above, for tests and tools. Throws Error target if the driver lacks it.
 void* driver_symbol(const char* name);
 

@@ -6,6 +6,7 @@
 
 #include "gemm/contract.hpp"
 #include "gemm/run.hpp"
+#include "gemm/run_cuda.hpp"
 #include "plan/planner.hpp"
 
 namespace tilewright {
@@ -36,6 +37,9 @@ PlanChoice plan_for(const MatrixView& a, const MatrixView& b, const MutableMatri
   gemm_detail::check_operands(a, b);
   gemm_detail::check_output(a, b, c);
   const Problem problem = problem_of(a, b, c);
+  if (const auto device = gemm_detail::device_of_operands(a, b, c)) {
+    return gemm_detail::cuda_plan(problem, options.plan, *device);
+  }
   return choose_plan(problem, options.plan, this_cpu(), threads_for(problem, options.threads), options.workspace_bytes);
 }
 
@@ -43,6 +47,11 @@ void gemm_into(const MatrixView& a, const MatrixView& b, const MutableMatrixView
   gemm_detail::check_operands(a, b);
   gemm_detail::check_output(a, b, c);
   const Problem problem = problem_of(a, b, c);
+  if (const auto device = gemm_detail::device_of_operands(a, b, c)) {
+    const PlanChoice choice = gemm_detail::cuda_plan(problem, options.plan, *device);
+    if (c.rows > 0 && c.cols > 0) gemm_detail::run_cuda(choice.plan, a, b, c, *device, options.stream);
+    return;
+  }
   const i64 threads = threads_for(problem, options.threads);
   const plan::Cheapest choice =
       plan::cheapest_plan(problem, options.plan, this_cpu(), threads, options.workspace_bytes);

@@ -19,6 +19,7 @@ struct Case {
 /// reduced: for a run under a sanitizer, which is some hundred times slower.
 void add_gemm_cases(std::vector<Case>& cases, bool reduced);
 void add_kernel_cases(std::vector<Case>& cases, bool reduced);
+void add_operator_cases(std::vector<Case>& cases, bool reduced);
 void add_runtime_cases(std::vector<Case>& cases, bool reduced);
 
 }  // namespace device_check

@@ -81,6 +81,7 @@ Worker::Worker(i64 region_bytes, int regions_of) {
 }
 Worker::~Worker() {
   const cuda::CurrentDevice current(0);
+  static_cast<void>(cuda::driver().stream_synchronize(stream));  // what still runs must not lose its memory
   symbol<int (*)(cuda::Stream)>("cuStreamDestroy_v2")(stream);
   regions.clear();
 }
