@@ -24,7 +24,7 @@ Config config_of(const Launch& how, const footprint::Need& need) {
   Config config{how.warps, how.stages, {}, 0, 0};
   std::copy(std::begin(how.moves), std::end(how.moves), std::begin(config.moves));
   const footprint::Bytes& bytes = config.settles() ? need.settling : need.direct;
-  config.ring_bytes = config.slots() * bytes.stage + settled_blocks * bytes.settled;
+  config.ring_bytes = how.stages * bytes.stage + settled_blocks * bytes.settled;
   config.scratch_bytes = bytes.scratch;
   return config;
 }

@@ -109,12 +109,12 @@ Mma gpu_mma(DType input) { return input == DType::f32 ? Mma::fma : Mma::mma_sync
 i64 shared_bytes_of(const Plan& plan, DType input) {
   const bool settles = plan.a == Mover::realign || plan.b == Mover::realign;
   const i64 blocks = (plan.tile.m + plan.tile.n) * plan.tile.k * size_of(input);
-  // Rows that are realigned arrive with 16 bytes more each, in one stage more, and settle in two blocks besides.
+  // Rows that are realigned arrive with 16 bytes more each, and settle in two blocks besides.
   const i64 rows = plan.tile.k + std::max(plan.tile.m, plan.tile.n);
   const i64 stage = settles ? blocks + 16 * rows : blocks;
   // Each warp stages 16 rows of its part of the output, in FP32 at most, behind them.
   const i64 staging = plan.warps * 16 * (std::max(plan.tile.m, plan.tile.n) * 4 + 16);
-  return plan.stages * stage + (settles ? stage + 2 * blocks : 0) + staging;
+  return plan.stages * stage + (settles ? 2 * blocks : 0) + staging;
 }
 
 PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, const GpuDescription& gpu) {
@@ -130,6 +130,8 @@ PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, c
     plan.a = request.a.value_or(gpu_mover(problem.a));
     plan.b = request.b.value_or(gpu_mover(problem.b));
     plan.mma = gpu_mma(problem.input);
+    // A stage less is better than another tile.
+    while (!request.stages && plan.stages > 2 && shared_bytes_of(plan, problem.input) > gpu.shared_bytes) --plan.stages;
     std::string reason = rejection_of(plan, problem, gpu);
     if (reason.empty()) {
       ranked.push_back({plan, {}, modelled_microseconds(problem, plan, gpu)});

@@ -39,8 +39,6 @@ struct Config {
     }
     return false;
   }
-  /// Slots of a pipeline's ring.
-  constexpr int slots() const { return stages + (settles() ? 1 : 0); }
   constexpr Move move(int operand) const { return operand < most_moves ? moves[operand] : Move{}; }
 };
 

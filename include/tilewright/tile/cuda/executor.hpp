@@ -585,12 +585,11 @@ class Program {
 
   /// A ring of C.stages slots: while one step is consumed, the reads of the next ones are in flight. A slot is filled
   /// again one step after it was consumed, so one barrier a step is enough. Blocks that must be settled are settled one
-  /// step ahead, beside the arithmetic, into one of two places; the ring has a slot more then, so that as many reads are
-  /// in flight.
+  /// step ahead, beside the arithmetic, into one of two places; that takes three stages to overlap.
   template <int BK, class Produce, class Consume>
   __device__ void pipeline(tile::Steps<BK> steps, Produce& produce, Consume& consume) {
     using Step = Blocks<0, tile::plain<decltype(as_blocks(produce(steps.step(0))))>>;
-    constexpr int stages = C.slots(), ahead = Step::settles ? 1 : 0;
+    constexpr int stages = C.stages, ahead = Step::settles ? 1 : 0;
     static_assert(stages * Step::bytes + (C.settles() ? settled_blocks * Step::settled_bytes : 0) <= C.ring_bytes,
                   "cuda: the pipeline's stages need more shared memory than the launch provides");
     const i64 count = steps.count();
@@ -600,7 +599,7 @@ class Program {
     };
     const auto blocks = [&](i64 q) { return as_blocks(produce(steps.step(q))); };
     __syncthreads();  // a pipeline before this one may still be read
-    if constexpr (C.stages == 1) {
+    if constexpr (stages < 2 + ahead) {
 #pragma unroll 1
       for (i64 q = 0; q < count; ++q) {
         Step::put(Step::fetch(blocks(q), slot(0)), slot(0));

@@ -285,39 +285,34 @@ class Mover {
     });
   }
 
+  /// A row has one chunk more than it has granules: its last elements, where the first one starts inside of a chunk.
+  /// Neighbouring threads take neighbouring chunks, so that a row is few transactions.
   __device__ static void copy_raw(const L& load, const S& source, u32 slot) {
     if (!(load.other == 0.0f)) return;  // settle gathers
-    const auto place = [&](int row, int first) { return slot + static_cast<u32>(row * raw_pitch<B> + first * ES); };
-    const auto aligned = [](unsigned long long from, int first) { return (from & ~15ull) + static_cast<unsigned>(first * ES); };
-    // One more chunk a row than it has granules: its last elements, where the first one starts inside of a chunk.
-    const auto each_last = [&](auto function) {
+    constexpr int row_chunks = per_row + 1, all = B::outer * row_chunks;
+    const auto each_chunk = [&](auto function) {
 #pragma unroll
-      for (int n = 0; n < (B::outer + Threads - 1) / Threads; ++n) {
-        const int row = static_cast<int>(threadIdx.x) + n * Threads;
-        if (row < B::outer) function(row, B::inner, source.row_address(row));
+      for (int n = 0; n < (all + Threads - 1) / Threads; ++n) {
+        const int id = static_cast<int>(threadIdx.x) + n * Threads, row = id / row_chunks, chunk = id % row_chunks;
+        if (all % Threads != 0 && id >= all) break;
+        const unsigned long long from = source.row_address(row);
+        function(row, chunk, from, slot + static_cast<u32>(row * raw_pitch<B> + chunk * 16),
+                 reinterpret_cast<const void*>((from & ~15ull) + static_cast<unsigned>(chunk * 16)));
       }
     };
     if (source.outer().covers(0) && source.inner().covers(16 / ES - 1)) {
-      const auto chunk = [&](int row, int first, unsigned long long from) {
-        ptx::async_copy<16>(place(row, first), reinterpret_cast<const void*>(aligned(from, first)));
-      };
-      each_granule(source, [&](int, int row, int first, unsigned long long from) { chunk(row, first, from); });
-      each_last([&](int row, int first, unsigned long long from) {
-        if ((from & 15) != 0) chunk(row, first, from);
+      each_chunk([](int, int chunk, unsigned long long from, u32 to, const void* at) {
+        if (chunk < per_row || (from & 15) != 0) ptx::async_copy<16>(to, at);
       });
       return;
     }
     const tile::Span span = source.inner().span(), rows = rows_of(source);
-    const auto chunk = [&](int row, int first, unsigned long long from) {
+    each_chunk([&](int row, int chunk, unsigned long long from, u32 to, const void* at) {
       // The chunk's bytes, counted from the row's position 0; it is read up to the end of the row.
-      const int begin = first * ES - static_cast<int>(from & 15), left = span.last * ES - begin;
+      const int begin = chunk * 16 - static_cast<int>(from & 15), left = span.last * ES - begin;
       const bool needed = left > 0 && begin + 16 > span.first * ES && row_exists(source, rows, row);
-      const int bytes = !needed ? 0 : left < 16 ? left : 16;
-      ptx::async_copy_part<16>(place(row, first),
-                               needed ? reinterpret_cast<const void*>(aligned(from, first)) : load.pointers.root, bytes);
-    };
-    each_granule_in_turn(source, chunk);
-    each_last(chunk);
+      ptx::async_copy_part<16>(to, needed ? at : load.pointers.root, !needed ? 0 : left < 16 ? left : 16);
+    });
   }
 
   /// 16 bytes from byte `shift` (even) of 32 on. Registers have no addresses, so words move by two choices, then halves.
