@@ -212,7 +212,8 @@ std::string outcome_text(const Outcome& outcome) {
                     outcome.exact_flops() ? grouped(*outcome.exact_flops()) : fmt::format("{:.6g}", outcome.flops()));
   if (outcome.gpu) {
     text += fmt::format(
-        "\n{:<10} the second run, measured once; the first took {:.3f} ms with the kernel's preparation\n{:<10} {:.3f} ms "
+        "\n{:<10} the second run, measured once; the first took {:.3f} ms with the kernel's preparation\n{:<10} {:.3f} "
+        "ms "
         "from the files to the device, {:.3f} ms back\n",
         "", outcome.gpu->first * 1e3, "copies", outcome.gpu->upload * 1e3, outcome.gpu->download * 1e3);
   } else {
@@ -332,9 +333,8 @@ int multiply(const GemmArguments& arguments) {
       gemm_into(a.view, b.view, c, options);
     }
   }
-  outcome.seconds = outcome.gpu
-                        ? outcome.gpu->compute
-                        : std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  outcome.seconds = outcome.gpu ? outcome.gpu->compute
+                                : std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   if (arguments.verify) {
     Progress progress("verifying");
@@ -387,7 +387,8 @@ Action add_gemm(CLI::App& app) {
       ->group(what);
 
   add_choice(command, "--target", arguments->target, {"auto", "cpu", "cuda", "check"},
-             "where to run: auto takes the cpu; cuda copies the files to the first GPU and the product back; check runs the exact checker on this very "
+             "where to run: auto takes the cpu; cuda copies the files to the first GPU and the product back; check "
+             "runs the exact checker on this very "
              "problem, layouts and plan instead of multiplying")
       ->group(how);
   add_text(

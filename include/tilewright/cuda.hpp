@@ -30,11 +30,11 @@ struct KernelText {
 struct Launch {
   tile::Grid grid;
   Order order{};
-  int warps = 4;              // of 32 threads that share one program: 1, 2, 4, 8 or 16
-  int stages = 3;             // blocks of K in flight in a pipeline
-  Move moves[most_moves]{};   // of the loads of a pipeline's step, or the operands of a dot: a promise of their layout
-  int device = 0;             // where the memory is
-  void* stream = nullptr;     // a CUstream of that device's primary context; null: the default stream
+  int warps = 4;             // of 32 threads that share one program: 1, 2, 4, 8 or 16
+  int stages = 3;            // blocks of K in flight in a pipeline
+  Move moves[most_moves]{};  // of the loads of a pipeline's step, or the operands of a dot: a promise of their layout
+  int device = 0;            // where the memory is
+  void* stream = nullptr;    // a CUstream of that device's primary context; null: the default stream
 };
 
 /// The mover that a view's strides and address allow, for a load whose rows and columns are the view's, at any tile of
@@ -82,13 +82,15 @@ KernelFacts compile_for(const KernelText& text, const Launch& how, const footpri
 template <class Kernel, class Args>
 void launch(const Kernel& kernel, const KernelText& text, const Launch& how, const Args& args) {
   if (how.grid.programs() == 0) return;
-  detail::enqueue(text, how, detail::need_of<Kernel, Args>(how.warps), {&kernel, sizeof(kernel)}, {&args, sizeof(args)});
+  detail::enqueue(text, how, detail::need_of<Kernel, Args>(how.warps), {&kernel, sizeof(kernel)},
+                  {&args, sizeof(args)});
 }
 
 /// Compiles a kernel for an architecture such as "sm_90a" and runs nothing: no device is needed. Throws Error as launch.
 template <class Kernel, class Args>
 KernelFacts compile(const KernelText& text, const Launch& how, const std::string& architecture) {
-  return detail::compile_for(text, how, detail::need_of<Kernel, Args>(how.warps), sizeof(Kernel), sizeof(Args), architecture);
+  return detail::compile_for(text, how, detail::need_of<Kernel, Args>(how.warps), sizeof(Kernel), sizeof(Args),
+                             architecture);
 }
 
 }  // namespace tilewright::cuda

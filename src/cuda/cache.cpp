@@ -129,13 +129,16 @@ void set_cache_folder(fs::path folder) { folder_override() = std::move(folder); 
 std::string identity_of(const std::string& unit, const std::string& architecture, const std::string& compiler) {
   static const std::string sources = [] {
     std::string all;
-    for (const SourceFile& file : embedded_sources()) all += fmt::format("{}\n{}\n{}\n", file.name, file.text.size(), file.text);
+    for (const SourceFile& file : embedded_sources())
+      all += fmt::format("{}\n{}\n{}\n", file.name, file.text.size(), file.text);
     return digest(all);
   }();
   return fmt::format("architecture {}\ncompiler {}\nheaders {}\n{}", architecture, compiler, sources, unit);
 }
 
-fs::path entry_of(const fs::path& folder, const std::string& identity) { return folder / (digest(identity) + ".cubin"); }
+fs::path entry_of(const fs::path& folder, const std::string& identity) {
+  return folder / (digest(identity) + ".cubin");
+}
 
 std::optional<Cubin> find_cubin(const fs::path& folder, const std::string& identity) {
   if (folder.empty()) return std::nullopt;

@@ -65,7 +65,8 @@ CompilerOrReason open() {
   Compiler& c = result.functions;
   const auto need = [&](auto& function, const char* name) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-    if (function == nullptr && result.reason.empty()) result.reason = fmt::format("NVRTC has no {}: it is too old", name);
+    if (function == nullptr && result.reason.empty())
+      result.reason = fmt::format("NVRTC has no {}: it is too old", name);
   };
   need(c.get_error_string, "nvrtcGetErrorString");
   need(c.version, "nvrtcVersion");
@@ -147,8 +148,8 @@ Cubin compile(const std::string& text, const std::string& architecture) {
   // -default-device: generic lambdas and constexpr functions carry no annotation. --fmad=false: a multiplication and an
   // addition become one rounding only where the code says so, as on every target.
   const std::string target = "--gpu-architecture=" + architecture;
-  const char* const options[] = {target.c_str(),     "--std=c++20",         "-default-device",
-                                 "--fmad=false",     "--ptxas-options=-v", "--no-source-include"};
+  const char* const options[] = {target.c_str(), "--std=c++20",        "-default-device",
+                                 "--fmad=false", "--ptxas-options=-v", "--no-source-include"};
   const CompilerResult result = c.compile_program(scope.program, static_cast<int>(std::size(options)), options);
   Cubin cubin;
   std::size_t size = 0;

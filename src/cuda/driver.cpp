@@ -96,7 +96,8 @@ bool driver_in_use() {
 const Driver& driver() {
   const DriverOrReason& opened = driver_or_reason();
   if (opened.driver == nullptr) {
-    throw Error(ErrorCode::target, fmt::format("the target cuda is unavailable: {}; use the target cpu", opened.reason));
+    throw Error(ErrorCode::target,
+                fmt::format("the target cuda is unavailable: {}; use the target cpu", opened.reason));
   }
   return *opened.driver;
 }

@@ -37,9 +37,10 @@ void check_launch(const Launch& how) {
   for (const Move& move : how.moves) {
     const bool bytes = move.via != Via::async_copy || move.bytes == 16 || move.bytes == 8 || move.bytes == 4;
     if (!bytes || (move.axis != 0 && move.axis != 1)) {
-      throw Error(ErrorCode::plan_value, fmt::format("a mover {} of {} bytes along axis {}; give 16, 8 or 4 bytes and 0 "
-                                                     "(rows) or 1 (columns)",
-                                                     name_of(move.via), move.bytes, move.axis));
+      throw Error(ErrorCode::plan_value,
+                  fmt::format("a mover {} of {} bytes along axis {}; give 16, 8 or 4 bytes and 0 "
+                              "(rows) or 1 (columns)",
+                              name_of(move.via), move.bytes, move.axis));
     }
   }
 }
@@ -58,18 +59,19 @@ std::string text_of(const Config& config) {
 std::string unit_of(const KernelText& text, const Config& config, std::size_t kernel_size, std::size_t args_size) {
   std::string unit = "#include <tilewright/tile/cuda/executor.hpp>\n";
   for (const std::string& header : text.headers) unit += fmt::format("#include <{}>\n", header);
-  return unit + fmt::format(
-                    "using Kernel = {};\n"
-                    "using Args = {};\n"
-                    "static_assert(sizeof(Kernel) == {} && sizeof(Args) == {}, \"the text names other types than the "
-                    "host's\");\n"
-                    "extern \"C\" __global__ void __launch_bounds__({}) tilewright_kernel(\n"
-                    "    const __grid_constant__ Kernel kernel, const __grid_constant__ Args args,\n"
-                    "    const __grid_constant__ tilewright::tile::Grid grid, const __grid_constant__ tilewright::Order "
-                    "order) {{\n"
-                    "  tilewright::cuda::run<{}>(kernel, grid, order, args);\n"
-                    "}}\n",
-                    text.kernel, text.args, kernel_size, args_size, config.threads(), text_of(config));
+  return unit +
+         fmt::format(
+             "using Kernel = {};\n"
+             "using Args = {};\n"
+             "static_assert(sizeof(Kernel) == {} && sizeof(Args) == {}, \"the text names other types than the "
+             "host's\");\n"
+             "extern \"C\" __global__ void __launch_bounds__({}) tilewright_kernel(\n"
+             "    const __grid_constant__ Kernel kernel, const __grid_constant__ Args args,\n"
+             "    const __grid_constant__ tilewright::tile::Grid grid, const __grid_constant__ tilewright::Order "
+             "order) {{\n"
+             "  tilewright::cuda::run<{}>(kernel, grid, order, args);\n"
+             "}}\n",
+             text.kernel, text.args, kernel_size, args_size, config.threads(), text_of(config));
 }
 
 /// A kernel that can be launched on one device.
@@ -160,11 +162,11 @@ void detail::enqueue(const KernelText& text, const Launch& how, const footprint:
   const Config config = config_of(how, need);
   const int bytes = config.ring_bytes + config.scratch_bytes;
   if (bytes > device.shared_bytes) {
-    throw Error(ErrorCode::plan_unavailable,
-                fmt::format("{} stages take {} bytes and the rest {} bytes of shared memory, together {}; {} gives {} to a "
-                            "program: use fewer stages or smaller tiles",
-                            how.stages, config.ring_bytes, config.scratch_bytes, bytes, device.name,
-                            device.shared_bytes));
+    throw Error(
+        ErrorCode::plan_unavailable,
+        fmt::format("{} stages take {} bytes and the rest {} bytes of shared memory, together {}; {} gives {} to a "
+                    "program: use fewer stages or smaller tiles",
+                    how.stages, config.ring_bytes, config.scratch_bytes, bytes, device.name, device.shared_bytes));
   }
   const Loaded loaded = loaded_of(unit_of(text, config, kernel.size, args.size), how.device, bytes);
   tile::Grid grid = how.grid;

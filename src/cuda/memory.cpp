@@ -16,14 +16,16 @@ Buffer::~Buffer() {
 }
 void Buffer::upload(i64 offset, const void* from, i64 bytes) const {
   const CurrentDevice current(device_);
-  check(driver().memcpy_htod_async(address_ + static_cast<Address>(offset), from, static_cast<std::size_t>(bytes), nullptr),
+  check(driver().memcpy_htod_async(address_ + static_cast<Address>(offset), from, static_cast<std::size_t>(bytes),
+                                   nullptr),
         fmt::format("cuMemcpyHtoDAsync({} bytes)", bytes));
   wait_for(device_);
 }
 void Buffer::download(i64 offset, void* to, i64 bytes) const {
   const CurrentDevice current(device_);
-  check(driver().memcpy_dtoh_async(to, address_ + static_cast<Address>(offset), static_cast<std::size_t>(bytes), nullptr),
-        fmt::format("cuMemcpyDtoHAsync({} bytes)", bytes));
+  check(
+      driver().memcpy_dtoh_async(to, address_ + static_cast<Address>(offset), static_cast<std::size_t>(bytes), nullptr),
+      fmt::format("cuMemcpyDtoHAsync({} bytes)", bytes));
   wait_for(device_);
 }
 

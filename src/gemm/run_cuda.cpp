@@ -103,9 +103,7 @@ PlanChoice cuda_plan(const Problem& problem, const PlanRequest& request, int dev
 
 void run_cuda(const Plan& plan, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, int device,
               void* stream) {
-  const auto run = a.type == DType::f16    ? run_input<f16>
-                   : a.type == DType::bf16 ? run_input<bf16>
-                                           : run_input<float>;
+  const auto run = a.type == DType::f16 ? run_input<f16> : a.type == DType::bf16 ? run_input<bf16> : run_input<float>;
   run(plan, a, b, c, device, stream);
 }
 

@@ -140,17 +140,18 @@ PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, c
     }
   }
   if (ranked.empty()) {
-    unavailable(fmt::format("{}: {}. Use fewer stages, more warps or a smaller tile.",
-                            to_string(rejected.front().plan), rejected.front().rejected));
+    unavailable(fmt::format("{}: {}. Use fewer stages, more warps or a smaller tile.", to_string(rejected.front().plan),
+                            rejected.front().rejected));
   }
   std::ranges::stable_sort(ranked, {}, &Candidate::microseconds);
   PlanChoice choice;
   choice.plan = ranked.front().plan;
-  choice.reason = ranked.size() == 1
-                      ? std::string("the only candidate that the request and the device leave.")
-                      : fmt::format("least modelled time of {} candidates: {} on {} multiprocessors; next is {} with {}.",
-                                    ranked.size(), time_text(ranked[0].microseconds), gpu.multiprocessors,
-                                    text_of(ranked[1].plan.tile), time_text(ranked[1].microseconds));
+  choice.reason =
+      ranked.size() == 1
+          ? std::string("the only candidate that the request and the device leave.")
+          : fmt::format("least modelled time of {} candidates: {} on {} multiprocessors; next is {} with {}.",
+                        ranked.size(), time_text(ranked[0].microseconds), gpu.multiprocessors,
+                        text_of(ranked[1].plan.tile), time_text(ranked[1].microseconds));
   choice.candidates = std::move(ranked);
   std::ranges::move(rejected, std::back_inserter(choice.candidates));
   return choice;

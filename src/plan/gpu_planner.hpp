@@ -23,11 +23,8 @@ struct GpuTile {
 /// The tiles that the operator's program is launched with: one table for the planner and for the code that launches.
 /// The first serves products with a short side.
 inline constexpr std::array gpu_tiles = {
-    GpuTile{{16, 64, 64}, 4, 4},
-    GpuTile{{64, 32, 32}, 4, 3},
-    GpuTile{{64, 64, 64}, 4, 3},
-    GpuTile{{128, 128, 32}, 4, 4},
-    GpuTile{{128, 128, 64}, 8, 3},
+    GpuTile{{16, 64, 64}, 4, 4},   GpuTile{{64, 32, 32}, 4, 3},   GpuTile{{64, 64, 64}, 4, 3},
+    GpuTile{{128, 128, 32}, 4, 4}, GpuTile{{128, 128, 64}, 8, 3},
 };
 
 /// The mover of an operand of this layout class, and the instruction that multiplies this element type.

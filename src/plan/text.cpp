@@ -18,16 +18,14 @@ constexpr std::string_view all_fields =
     "BMxBNxBK (first), wN, sN, order=linear|grouped(G), split=none|split_k(S), a= and "
     "b=pack|gather|async_copy|realign, mma=portable|avx2|avx512|avx512_bf16|mma_sync|fma";
 
-constexpr std::array<std::pair<std::string_view, Mover>, 4> movers = {{{"pack", Mover::pack},
-                                                                      {"gather", Mover::gather},
-                                                                      {"async_copy", Mover::async_copy},
-                                                                      {"realign", Mover::realign}}};
+constexpr std::array<std::pair<std::string_view, Mover>, 4> movers = {
+    {{"pack", Mover::pack}, {"gather", Mover::gather}, {"async_copy", Mover::async_copy}, {"realign", Mover::realign}}};
 constexpr std::array<std::pair<std::string_view, Mma>, 6> mmas = {{{"portable", Mma::portable},
-                                                                  {"avx2", Mma::avx2},
-                                                                  {"avx512", Mma::avx512},
-                                                                  {"avx512_bf16", Mma::avx512_bf16},
-                                                                  {"mma_sync", Mma::mma_sync},
-                                                                  {"fma", Mma::fma}}};
+                                                                   {"avx2", Mma::avx2},
+                                                                   {"avx512", Mma::avx512},
+                                                                   {"avx512_bf16", Mma::avx512_bf16},
+                                                                   {"mma_sync", Mma::mma_sync},
+                                                                   {"fma", Mma::fma}}};
 
 template <class Table, class Value>
 std::string_view name_in(const Table& table, Value value) {

@@ -20,8 +20,9 @@ namespace {
 using namespace tilewright;
 using cuda::Via;
 
-constexpr cuda::Move along_rows{Via::async_copy, 0, 16}, along_cols{Via::async_copy, 1, 16}, narrow{Via::async_copy, 1, 4},
-    realigned{Via::realign, 1, 0}, realigned_rows{Via::realign, 0, 0}, gathered{Via::gather, 1, 0};
+constexpr cuda::Move along_rows{Via::async_copy, 0, 16}, along_cols{Via::async_copy, 1, 16},
+    narrow{Via::async_copy, 1, 4}, realigned{Via::realign, 1, 0}, realigned_rows{Via::realign, 0, 0},
+    gathered{Via::gather, 1, 0};
 
 /// Compiles a kernel under some launches for two architectures.
 template <class Kernel, class Args>
@@ -30,7 +31,8 @@ void compiles(const std::string& header, const std::string& kernel_name, const s
   const cuda::KernelText text{{header}, kernel_name, args_name};
   for (const cuda::Launch& how : launches) {
     for (const char* const architecture : {"sm_80", "sm_90a"}) {
-      SCOPED_TRACE(kernel_name + " for " + architecture + ", w" + std::to_string(how.warps) + " s" + std::to_string(how.stages));
+      SCOPED_TRACE(kernel_name + " for " + architecture + ", w" + std::to_string(how.warps) + " s" +
+                   std::to_string(how.stages));
       if (cuda::compiler_missing() != nullptr) {
         try {
           cuda::compile<Kernel, Args>(text, how, architecture);

@@ -23,13 +23,13 @@ using shapes::Shape;
 struct Plan {
   programs::Tiles tile;
   int warps, stages;
-  std::string text() const {
-    return fmt::format("{}x{}x{} w{} s{}", tile.m, tile.n, tile.k, warps, stages);
-  }
+  std::string text() const { return fmt::format("{}x{}x{} w{} s{}", tile.m, tile.n, tile.k, warps, stages); }
 };
 
 template <class E>
-constexpr Type type_of = dtype_of<E> == DType::f16 ? Type::f16 : dtype_of<E> == DType::bf16 ? Type::bf16 : Type::f32;
+constexpr Type type_of = dtype_of<E> == DType::f16    ? Type::f16
+                         : dtype_of<E> == DType::bf16 ? Type::bf16
+                                                      : Type::f32;
 template <class E>
 std::string type_name() {
   return dtype_of<E> == DType::f16 ? "tilewright::f16" : dtype_of<E> == DType::bf16 ? "tilewright::bf16" : "float";
@@ -42,10 +42,10 @@ void launch_gemm(const Plan& plan, const MatrixView& a, const MatrixView& b, con
   how.moves[0] = cuda::mover_for(a);
   how.moves[1] = cuda::mover_for(b);
   how.stream = stream;
-  const cuda::KernelText text{{"programs/gemm.hpp"},
-                              fmt::format("tilewright::programs::Gemm<tilewright::programs::Tiles{{{}, {}, {}}}>", T.m,
-                                          T.n, T.k),
-                              fmt::format("tilewright::programs::GemmArgs<{}, {}>", type_name<In>(), type_name<Out>())};
+  const cuda::KernelText text{
+      {"programs/gemm.hpp"},
+      fmt::format("tilewright::programs::Gemm<tilewright::programs::Tiles{{{}, {}, {}}}>", T.m, T.n, T.k),
+      fmt::format("tilewright::programs::GemmArgs<{}, {}>", type_name<In>(), type_name<Out>())};
   cuda::launch(programs::Gemm<T>{}, text, how,
                programs::GemmArgs<In, Out>{c.rows, c.cols, a.cols, kernel_matrix<const In>(a),
                                            kernel_matrix<const In>(b), kernel_matrix<Out>(c)});
@@ -73,17 +73,20 @@ struct Layouts {
 
 /// Small whole numbers by place; a broadcast axis repeats index 0.
 double whole(std::uint64_t seed, i64 i, i64 j) {
-  std::uint64_t z = seed + static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(j) * 0xbf58476d1ce4e5b9u;
+  std::uint64_t z =
+      seed + static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(j) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 30)) * 0x94d049bb133111ebu;
   return static_cast<double>(static_cast<i64>((z >> 40) % 9) - 4);
 }
 double uniform(std::uint64_t seed, i64 i, i64 j) {
-  oracle::Random random(seed + static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(j) * 7919);
+  oracle::Random random(seed + static_cast<std::uint64_t>(i) * 0x9e3779b97f4a7c15u +
+                        static_cast<std::uint64_t>(j) * 7919);
   return random.symmetric();
 }
 
 /// The bits of a product of whole numbers, kept: many layouts ask for the same ones.
-std::shared_ptr<const std::vector<std::uint32_t>> expected_bits(const Shape& s, const Cells& a, const Cells& b, Type out) {
+std::shared_ptr<const std::vector<std::uint32_t>> expected_bits(const Shape& s, const Cells& a, const Cells& b,
+                                                                Type out) {
   static std::mutex mutex;
   static std::map<std::string, std::shared_ptr<const std::vector<std::uint32_t>>> kept;
   const auto zero = [](const Cells& x) { return fmt::format("{}{}", x.row_stride == 0, x.col_stride == 0); };
@@ -138,12 +141,13 @@ std::string case_name(const char* kind, const Setting& setting, const Shape& s, 
 }  // namespace
 
 void add_gemm_cases(std::vector<Case>& cases, bool reduced) {
-  constexpr programs::Tiles reference{64, 32, 32}, large{128, 128, 64}, least{16, 16, 16}, odd{48, 96, 48}, wide{64, 256, 32};
+  constexpr programs::Tiles reference{64, 32, 32}, large{128, 128, 64}, least{16, 16, 16}, odd{48, 96, 48},
+      wide{64, 256, 32};
   const std::vector<Setting> settings = {
-      setting<reference, f16, f16>(4, 3), setting<large, f16, f16>(8, 3),       setting<least, f16, f16>(1, 2),
-      setting<odd, f16, float>(4, 4),       setting<reference, bf16, bf16>(4, 1), setting<large, bf16, float>(4, 2),
-      setting<reference, float, float>(4, 2), setting<least, float, f16>(2, 3),       setting<reference, f16, bf16>(8, 3),
-      setting<wide, f16, f16>(8, 2),      setting<reference, bf16, f16>(2, 3)};
+      setting<reference, f16, f16>(4, 3),     setting<large, f16, f16>(8, 3),       setting<least, f16, f16>(1, 2),
+      setting<odd, f16, float>(4, 4),         setting<reference, bf16, bf16>(4, 1), setting<large, bf16, float>(4, 2),
+      setting<reference, float, float>(4, 2), setting<least, float, f16>(2, 3),     setting<reference, f16, bf16>(8, 3),
+      setting<wide, f16, f16>(8, 2),          setting<reference, bf16, f16>(2, 3)};
   const auto& inputs = input_layouts();
   const auto& outputs = output_layouts();
   oracle::Random random(20);

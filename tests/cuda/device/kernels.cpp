@@ -47,7 +47,12 @@ struct Operands {
   }
   template <class Out>
   kernels::MatmulArgs<f16, Out> args(const Matrix& c) const {
-    return {s.m, s.n, s.k, kernel_matrix<const f16>(a.view()), kernel_matrix<const f16>(b.view()), kernel_matrix<Out>(c.view())};
+    return {s.m,
+            s.n,
+            s.k,
+            kernel_matrix<const f16>(a.view()),
+            kernel_matrix<const f16>(b.view()),
+            kernel_matrix<Out>(c.view())};
   }
   cuda::Launch how(tile::Grid grid) const {
     cuda::Launch how{grid};
@@ -59,8 +64,10 @@ struct Operands {
   tile::Grid tiles(i64 parts = 1) const { return {cdiv(s.m, bm) * cdiv(s.n, bn), parts}; }
 };
 
-std::string judged(const char* name, const Setup& t, const std::vector<std::uint32_t>& bits, const Matrix& c, const Cells& at) {
-  const oracle::Claim claim{"cuda", name, fmt::format("a {}, b {}, c {}", t.la->name, t.lb->name, c.describe()), t.shape.k};
+std::string judged(const char* name, const Setup& t, const std::vector<std::uint32_t>& bits, const Matrix& c,
+                   const Cells& at) {
+  const oracle::Claim claim{"cuda", name, fmt::format("a {}, b {}, c {}", t.la->name, t.lb->name, c.describe()),
+                            t.shape.k};
   oracle::Verdict verdict = oracle::judge(claim, bits, at);
   if (c.overwritten_guards() > 0) verdict.report += "guard cells overwritten\n";
   return verdict.report;
@@ -80,7 +87,8 @@ std::string product(const char* header, const char* name, Worker& worker, const 
   const Operands o(worker, t);
   Matrix c(worker, 2, Type::f16, t.shape.m, t.shape.n, *t.lc, t.edge);
   c.fill_output();
-  cuda::launch(Kernel{}, text(header, fmt::format("{}<64, 32, 32>", name), matmul_args), o.how(o.tiles()), o.args<f16>(c));
+  cuda::launch(Kernel{}, text(header, fmt::format("{}<64, 32, 32>", name), matmul_args), o.how(o.tiles()),
+               o.args<f16>(c));
   return judged(name, t, oracle::exact_bits_of(o.a.cells(), o.b.cells(), Type::f16), c);
 }
 
@@ -90,7 +98,10 @@ std::string bias(Worker& worker, const Setup& t) {
   Matrix c(worker, 2, Type::f16, t.shape.m, t.shape.n, *t.lc, t.edge);
   v.fill_input([](i64, i64 j) { return static_cast<double>(j % 11 - 5); });
   c.fill_output();
-  const kernels::BiasArgs<f16, f16> args{t.shape.m, t.shape.n, t.shape.k, kernel_matrix<const f16>(o.a.view()),
+  const kernels::BiasArgs<f16, f16> args{t.shape.m,
+                                         t.shape.n,
+                                         t.shape.k,
+                                         kernel_matrix<const f16>(o.a.view()),
                                          kernel_matrix<const f16>(o.b.view()),
                                          {static_cast<const float*>(v.view().data), t.shape.n, v.view().col_stride},
                                          kernel_matrix<f16>(c.view())};
@@ -100,7 +111,8 @@ std::string bias(Worker& worker, const Setup& t) {
   const oracle::Reference r = oracle::reference_of(o.a.cells(), o.b.cells());
   std::vector<std::uint32_t> bits;
   for (std::size_t i = 0; i < r.value.size(); ++i) {
-    bits.push_back(oracle::encode(Type::f16, std::max(0.0, r.value[i] + v.cells().value(0, static_cast<i64>(i) % t.shape.n))));
+    bits.push_back(
+        oracle::encode(Type::f16, std::max(0.0, r.value[i] + v.cells().value(0, static_cast<i64>(i) % t.shape.n))));
   }
   return judged("bias_activation", t, bits, c);
 }
@@ -116,7 +128,8 @@ std::string gathered(Worker& worker, const Setup& t) {
   c.fill_output();
   // The table is 64-bit numbers, two to an element of f32 x 2; one entry names a row that does not exist.
   std::vector<i64> index(static_cast<std::size_t>(s.m));
-  for (std::size_t i = 0; i < index.size(); ++i) index[i] = static_cast<i64>(i * 7919 % static_cast<std::size_t>(stored));
+  for (std::size_t i = 0; i < index.size(); ++i)
+    index[i] = static_cast<i64>(i * 7919 % static_cast<std::size_t>(stored));
   index[0] = -5;
   const cuda::Address table = worker.regions[3].begin();
   const cuda::Launch base{{cdiv(s.m, bm) * cdiv(s.n, bn)}};
@@ -126,14 +139,20 @@ std::string gathered(Worker& worker, const Setup& t) {
   how.stream = worker.stream;
   {
     const cuda::CurrentDevice current(0);
-    cuda::check(cuda::driver().memcpy_htod_async(table, index.data(), index.size() * 8, worker.stream), "cuMemcpyHtoDAsync");
+    cuda::check(cuda::driver().memcpy_htod_async(table, index.data(), index.size() * 8, worker.stream),
+                "cuMemcpyHtoDAsync");
   }
   worker.wait();
-  const kernels::GatheredArgs<f16, f16> args{s.m, s.n, s.k, kernel_matrix<const f16>(a.view()),
+  const kernels::GatheredArgs<f16, f16> args{s.m,
+                                             s.n,
+                                             s.k,
+                                             kernel_matrix<const f16>(a.view()),
                                              {reinterpret_cast<const i64*>(table), s.m},
-                                             kernel_matrix<const f16>(b.view()), kernel_matrix<f16>(c.view())};
+                                             kernel_matrix<const f16>(b.view()),
+                                             kernel_matrix<f16>(c.view())};
   cuda::launch(kernels::GatheredRows<bm, bn, bk>{},
-               text("gathered", "GatheredRows<64, 32, 32>", "GatheredArgs<tilewright::f16, tilewright::f16>"), how, args);
+               text("gathered", "GatheredRows<64, 32, 32>", "GatheredArgs<tilewright::f16, tilewright::f16>"), how,
+               args);
   std::vector<double> left, right = oracle::values_of(b.cells());
   for (const i64 from : index) {
     for (i64 k = 0; k < s.k; ++k) left.push_back(from < 0 ? 0.0 : a.cells().value(from, k));
@@ -145,8 +164,8 @@ std::string transposed_store(Worker& worker, const Setup& t) {
   const Operands o(worker, t);
   Matrix d(worker, 2, Type::f16, t.shape.n, t.shape.m, *t.lc, t.edge);
   d.fill_output();
-  cuda::launch(kernels::TransposedStore<bm, bn, bk>{}, text("transposed_store", "TransposedStore<64, 32, 32>", matmul_args),
-               o.how(o.tiles()), o.args<f16>(d));
+  cuda::launch(kernels::TransposedStore<bm, bn, bk>{},
+               text("transposed_store", "TransposedStore<64, 32, 32>", matmul_args), o.how(o.tiles()), o.args<f16>(d));
   d.download();
   const Cells& at = d.cells();
   return judged("transposed_store", t, oracle::exact_bits_of(o.a.cells(), o.b.cells(), Type::f16), d,
@@ -157,8 +176,9 @@ std::string atomic_split(Worker& worker, const Setup& t) {
   const Operands o(worker, t);
   Matrix c(worker, 2, Type::f32, t.shape.m, t.shape.n, *t.lc, t.edge);
   c.fill_output_zeros();
-  cuda::launch(kernels::AtomicSplit<bm, bn, bk>{}, text("atomic_split", "AtomicSplit<64, 32, 32>", "MatmulArgs<tilewright::f16, float>"),
-               o.how(o.tiles(3)), o.args<float>(c));
+  cuda::launch(kernels::AtomicSplit<bm, bn, bk>{},
+               text("atomic_split", "AtomicSplit<64, 32, 32>", "MatmulArgs<tilewright::f16, float>"), o.how(o.tiles(3)),
+               o.args<float>(c));
   return judged("atomic_split", t, oracle::exact_bits_of(o.a.cells(), o.b.cells(), Type::f32), c);
 }
 
@@ -169,9 +189,14 @@ std::string split_k(Worker& worker, const Setup& t) {
   Matrix parts(worker, 3, Type::f32, 3 * t.shape.m, t.shape.n, output_layouts()[0], t.edge);
   c.fill_output();
   parts.fill_output();
-  const programs::SplitKArgs<f16, f16> args{t.shape.m, t.shape.n, t.shape.k, kernel_matrix<const f16>(o.a.view()),
-                                            kernel_matrix<const f16>(o.b.view()), kernel_matrix<f16>(c.view()),
-                                            static_cast<float*>(parts.view().data), 3};
+  const programs::SplitKArgs<f16, f16> args{t.shape.m,
+                                            t.shape.n,
+                                            t.shape.k,
+                                            kernel_matrix<const f16>(o.a.view()),
+                                            kernel_matrix<const f16>(o.b.view()),
+                                            kernel_matrix<f16>(c.view()),
+                                            static_cast<float*>(parts.view().data),
+                                            3};
   const auto source = [](const char* name) {
     return cuda::KernelText{{"programs/split_k.hpp"},
                             fmt::format("tilewright::programs::{}<tilewright::programs::Tiles{{64, 32, 32}}>", name),
@@ -190,10 +215,17 @@ std::string batched(Worker& worker, const Setup& t) {
   const MutableMatrixView both = c.view();
   MutableMatrixView first = both;
   first.rows = t.shape.m;
-  const kernels::BatchedArgs<f16, f16> args{t.shape.m, t.shape.n, t.shape.k, kernel_matrix<const f16>(o.a.view()),
-                                            kernel_matrix<const f16>(o.b.view()), kernel_matrix<f16>(first), 0, 0,
+  const kernels::BatchedArgs<f16, f16> args{t.shape.m,
+                                            t.shape.n,
+                                            t.shape.k,
+                                            kernel_matrix<const f16>(o.a.view()),
+                                            kernel_matrix<const f16>(o.b.view()),
+                                            kernel_matrix<f16>(first),
+                                            0,
+                                            0,
                                             t.shape.m * both.row_stride};
-  cuda::launch(kernels::Batched<bm, bn, bk>{}, text("batched", "Batched<64, 32, 32>", "BatchedArgs<tilewright::f16, tilewright::f16>"),
+  cuda::launch(kernels::Batched<bm, bn, bk>{},
+               text("batched", "Batched<64, 32, 32>", "BatchedArgs<tilewright::f16, tilewright::f16>"),
                o.how({cdiv(t.shape.n, bn), cdiv(t.shape.m, bm), 2}), args);
   std::vector<std::uint32_t> bits = oracle::exact_bits_of(o.a.cells(), o.b.cells(), Type::f16);
   bits.insert(bits.end(), bits.begin(), bits.begin() + t.shape.m * t.shape.n);
@@ -211,10 +243,11 @@ std::string softmax(Worker& worker, const Setup& t, int warps) {
   cuda::Launch how{{cdiv(m, BM)}};
   how.warps = warps;
   how.stream = worker.stream;
-  cuda::launch(kernels::RowSoftmax<BM, BN>{},
-               text("softmax", fmt::format("RowSoftmax<{}, {}>", BM, BN),
-                    fmt::format("SoftmaxArgs<{}, float>", in == Type::f16 ? "tilewright::f16" : "float")),
-               how, kernels::SoftmaxArgs<In, float>{m, n, kernel_matrix<const In>(x.view()), kernel_matrix<float>(y.view())});
+  cuda::launch(
+      kernels::RowSoftmax<BM, BN>{},
+      text("softmax", fmt::format("RowSoftmax<{}, {}>", BM, BN),
+           fmt::format("SoftmaxArgs<{}, float>", in == Type::f16 ? "tilewright::f16" : "float")),
+      how, kernels::SoftmaxArgs<In, float>{m, n, kernel_matrix<const In>(x.view()), kernel_matrix<float>(y.view())});
   y.download();
   for (i64 i = 0; i < m; ++i) {
     double largest = x.cells().value(i, 0), sum = 0;
@@ -224,8 +257,8 @@ std::string softmax(Worker& worker, const Setup& t, int warps) {
       const double expected = std::exp(x.cells().value(i, j) - largest) / sum, got = y.cells().value(i, j);
       // A difference exact in FP32, an exponential within an ulp or two, n additions and a division.
       if (!(std::fabs(got - expected) <= expected * static_cast<double>(n + 8) * 0x1p-23)) {
-        return fmt::format("softmax<{}, {}> of {}x{} ({}), w{}: [{}, {}] is {}, must be {}", BM, BN, m, n, x.describe(), warps, i,
-                           j, got, expected);
+        return fmt::format("softmax<{}, {}> of {}x{} ({}), w{}: [{}, {}] is {}, must be {}", BM, BN, m, n, x.describe(),
+                           warps, i, j, got, expected);
       }
     }
   }
@@ -237,15 +270,16 @@ std::string softmax(Worker& worker, const Setup& t, int warps) {
 void add_kernel_cases(std::vector<Case>& cases, bool reduced) {
   const auto& inputs = input_layouts();
   const auto& outputs = output_layouts();
-  const std::vector<Shape> all = {{130, 70, 65}, {1, 1, 1}, {64, 32, 32}, {65, 33, 33}, {63, 31, 31}, {7, 96, 129}, {97, 5, 64},
-                                  {128, 128, 128}, {200, 136, 264}};
+  const std::vector<Shape> all = {{130, 70, 65}, {1, 1, 1},   {64, 32, 32},    {65, 33, 33},   {63, 31, 31},
+                                  {7, 96, 129},  {97, 5, 64}, {128, 128, 128}, {200, 136, 264}};
   std::size_t turn = 0;
   for (const Shape& s : all) {
     for (std::size_t n = 0; n < (reduced ? 2 : inputs.size()); ++n, ++turn) {
       const Setup t{s, &inputs[n], &inputs[(n * 5 + turn) % inputs.size()], &outputs[(n + turn) % outputs.size()],
                     turn % 2 == 0 ? Edge::begin : Edge::end};
       const auto add = [&](const char* name, std::function<std::string(Worker&, const Setup&)> run) {
-        cases.push_back({fmt::format("kernels.{} {}x{}x{} a {}, b {}, c {}", name, s.m, s.n, s.k, t.la->name, t.lb->name, t.lc->name),
+        cases.push_back({fmt::format("kernels.{} {}x{}x{} a {}, b {}, c {}", name, s.m, s.n, s.k, t.la->name,
+                                     t.lb->name, t.lc->name),
                          [=](Worker& worker) { return run(worker, t); }});
       };
       using namespace std::placeholders;

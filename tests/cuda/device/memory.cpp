@@ -10,7 +10,10 @@ F symbol(const char* name) {
   return reinterpret_cast<F>(cuda::driver_symbol(name));
 }
 
-const auto reserve = [] { return symbol<int (*)(cuda::Address*, std::size_t, std::size_t, cuda::Address, unsigned long long)>("cuMemAddressReserve"); };
+const auto reserve = [] {
+  return symbol<int (*)(cuda::Address*, std::size_t, std::size_t, cuda::Address, unsigned long long)>(
+      "cuMemAddressReserve");
+};
 
 constexpr i64 margin = 4096;  // bytes around a block that are watched
 

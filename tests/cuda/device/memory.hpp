@@ -20,12 +20,14 @@ using oracle::Cells;
 using oracle::Edge;
 using oracle::Type;
 
-constexpr DType dtype(Type type) { return type == Type::f16 ? DType::f16 : type == Type::bf16 ? DType::bf16 : DType::f32; }
+constexpr DType dtype(Type type) {
+  return type == Type::f16 ? DType::f16 : type == Type::bf16 ? DType::bf16 : DType::f32;
+}
 
 /// The driver's calls for memory at chosen addresses; fixed layouts of its interface.
 struct AllocationProperties {
-  int type = 1;          // pinned
-  int handle_types = 0;  // none
+  int type = 1;                         // pinned
+  int handle_types = 0;                 // none
   int location_type = 1, location = 0;  // a device
   void* windows_data = nullptr;
   unsigned char compression = 0, rdma = 0;
@@ -80,7 +82,11 @@ class Matrix {
 
   const Cells& cells() const { return cells_; }  // in the mirror
   MutableMatrixView view() const {
-    return {reinterpret_cast<void*>(address_), dtype(cells_.type), cells_.rows, cells_.cols, cells_.row_stride,
+    return {reinterpret_cast<void*>(address_),
+            dtype(cells_.type),
+            cells_.rows,
+            cells_.cols,
+            cells_.row_stride,
             cells_.col_stride};
   }
   std::string describe() const;

@@ -73,8 +73,10 @@ std::string captured(Worker& worker) {
   const cuda::CurrentDevice current(0);
   cuda::check(symbol<int (*)(cuda::Stream, int)>("cuStreamBeginCapture_v2")(worker.stream, 1), "cuStreamBeginCapture");
   launch(p.a.view(), p.b.view(), p.c.view(), worker.stream, 4);  // other stages: another kernel, first wanted here
-  cuda::check(symbol<int (*)(cuda::Stream, cuda::Graph*)>("cuStreamEndCapture")(worker.stream, &graph), "cuStreamEndCapture");
-  cuda::check(symbol<int (*)(cuda::GraphExec*, cuda::Graph, unsigned long long)>("cuGraphInstantiateWithFlags")(&ready, graph, 0),
+  cuda::check(symbol<int (*)(cuda::Stream, cuda::Graph*)>("cuStreamEndCapture")(worker.stream, &graph),
+              "cuStreamEndCapture");
+  cuda::check(symbol<int (*)(cuda::GraphExec*, cuda::Graph, unsigned long long)>("cuGraphInstantiateWithFlags")(
+                  &ready, graph, 0),
               "cuGraphInstantiate");
   for (int replay = 0; replay < 3; ++replay) {
     cuda::check(symbol<int (*)(cuda::GraphExec, cuda::Stream)>("cuGraphLaunch")(ready, worker.stream), "cuGraphLaunch");
@@ -136,15 +138,18 @@ std::string far_apart(Worker& worker) {
   for (i64 i = 0; i < extent; ++i) {
     const auto offset = static_cast<cuda::Address>(i * far * 2);
     for (i64 j = 0; j < extent; ++j) line[static_cast<std::size_t>(j)] = to_f16(value(1, i, j));
-    cuda::check(cuda::driver().memcpy_htod_async(a.at + offset, line.data(), extent * 2, worker.stream), "cuMemcpyHtoDAsync");
+    cuda::check(cuda::driver().memcpy_htod_async(a.at + offset, line.data(), extent * 2, worker.stream),
+                "cuMemcpyHtoDAsync");
     for (i64 j = 0; j < extent; ++j) line[static_cast<std::size_t>(j)] = to_f16(value(2, j, i));  // a column of b
-    cuda::check(cuda::driver().memcpy_htod_async(b.at + offset, line.data(), extent * 2, worker.stream), "cuMemcpyHtoDAsync");
+    cuda::check(cuda::driver().memcpy_htod_async(b.at + offset, line.data(), extent * 2, worker.stream),
+                "cuMemcpyHtoDAsync");
   }
   launch({reinterpret_cast<void*>(a.at), DType::f16, extent, extent, far, 1},
          {reinterpret_cast<void*>(b.at), DType::f16, extent, extent, 1, far},
          {reinterpret_cast<void*>(c.at), DType::f16, extent, extent, far, 1}, worker.stream);
   for (i64 i = 0; i < extent; ++i) {
-    cuda::check(cuda::driver().memcpy_dtoh_async(line.data(), c.at + static_cast<cuda::Address>(i * far * 2), extent * 2, worker.stream),
+    cuda::check(cuda::driver().memcpy_dtoh_async(line.data(), c.at + static_cast<cuda::Address>(i * far * 2),
+                                                 extent * 2, worker.stream),
                 "cuMemcpyDtoHAsync");
     worker.wait();
     for (i64 j = 0; j < extent; ++j) {

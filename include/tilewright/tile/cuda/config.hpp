@@ -26,10 +26,10 @@ inline constexpr int most_moves = 4;
 
 struct Config {
   int warps = 4;
-  int stages = 3;           // blocks of K in flight in a pipeline
+  int stages = 3;            // blocks of K in flight in a pipeline
   Move moves[most_moves]{};  // of the first, second, … load of a pipeline's step, or operand of a dot
-  int ring_bytes = 0;       // shared memory of a pipeline's stages
-  int scratch_bytes = 0;    // and of everything else, behind them; Footprint counts both
+  int ring_bytes = 0;        // shared memory of a pipeline's stages
+  int scratch_bytes = 0;     // and of everything else, behind them; Footprint counts both
 
   constexpr int threads() const { return warps * 32; }
   /// Whether some block arrives as it lies in memory and is settled afterwards.

@@ -125,8 +125,8 @@ class Tile : public tile::Value {
     const float other = ptx::widen(ptx::round_to<T>(load.other));
     return filled([&](int r, int c) {
       if (!(source.rows.admits(r) && source.cols.admits(c))) return other;
-      return ptx::widen(source.read(source.row_address(r) +
-                                    static_cast<unsigned long long>(source.cols.offset(c)) * sizeof(T)));
+      return ptx::widen(
+          source.read(source.row_address(r) + static_cast<unsigned long long>(source.cols.offset(c)) * sizeof(T)));
     });
   }
 
@@ -312,9 +312,8 @@ class Tile : public tile::Value {
     } else {
       const u32 scratch = scratch_address<C, exchange_bytes<M, N>>();
       __syncthreads();
-      each_owned([&](int r, int c, float value) {
-        ptx::store_shared(scratch + static_cast<u32>(r * N + c) * 4u, value);
-      });
+      each_owned(
+          [&](int r, int c, float value) { ptx::store_shared(scratch + static_cast<u32>(r * N + c) * 4u, value); });
       __syncthreads();
       return Tile<T, M, N, D, C>::filled(
           [&](int r, int c) { return ptx::load_shared_float(scratch + static_cast<u32>(r * N + c) * 4u); });
@@ -341,9 +340,9 @@ class Tile : public tile::Value {
     for (int i = 0; i < Result::row_slots; ++i) {
 #pragma unroll
       for (int j = 0; j < Result::col_slots; ++j) {
-        result.values[i][j] = function(x.values[M == 1 ? 0 : i][N == 1 ? 0 : j],
-                                       y.values[U::rows == 1 ? 0 : i][U::cols == 1 ? 0 : j], Result::row(i),
-                                       Result::col(j));
+        result.values[i][j] =
+            function(x.values[M == 1 ? 0 : i][N == 1 ? 0 : j], y.values[U::rows == 1 ? 0 : i][U::cols == 1 ? 0 : j],
+                     Result::row(i), Result::col(j));
       }
     }
     return result;
@@ -477,8 +476,8 @@ class Tile : public tile::Value {
       const i64 stride = Axis == 1 ? target.cols.stride() : target.rows.stride();
       const i64 pitch = Axis == 1 ? target.rows.stride() : target.cols.stride();
       constexpr bool regular = Axis == 1 ? To::Rows::affine : To::Cols::affine;
-      wide = stride == 1 && regular &&
-             ((target.base | (static_cast<unsigned long long>(pitch) * sizeof(E))) & 15u) == 0;
+      wide =
+          stride == 1 && regular && ((target.base | (static_cast<unsigned long long>(pitch) * sizeof(E))) & 15u) == 0;
       span = Axis == 1 ? target.cols.span() : target.rows.span();
     }
 #pragma unroll
@@ -579,8 +578,8 @@ class Program {
   /// Reads a load now.
   template <class P, class Mask>
   __device__ auto load(const tile::Load<P, Mask>& load) {
-    return Tile<typename tile::Load<P, Mask>::element, P::rows, P::cols, Fragments<P::rows, P::cols, C.warps>,
-                C>::read(load);
+    return Tile<typename tile::Load<P, Mask>::element, P::rows, P::cols, Fragments<P::rows, P::cols, C.warps>, C>::read(
+        load);
   }
 
   /// A ring of C.stages slots: while one step is consumed, the reads of the next ones are in flight. A slot is filled

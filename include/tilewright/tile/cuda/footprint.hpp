@@ -71,7 +71,8 @@ class Tile : public tile::Value {
   }
   template <class P, class Mask>
   void store(const P&, const Mask&) const {
-    if constexpr (M > 1 && N > 1) Registry<For>::template add<Bytes{0, 0, stored_bytes<L, element_bytes<typename P::element>>()}>();
+    if constexpr (M > 1 && N > 1)
+      Registry<For>::template add<Bytes{0, 0, stored_bytes<L, element_bytes<typename P::element>>()}>();
   }
   template <class P, class Mask>
   void atomic_add(const P&, const Mask&) const {}
@@ -107,7 +108,7 @@ class Tile : public tile::Value {
   template <class Op, int Along>
   auto reduce() const {
     if constexpr ((Along == 1 ? N : M) > 1) Registry<For>::template add<Bytes{0, 0, reduction_bytes<L, Along>()}>();
-    return Tile<float, Along == 1 ? M : 1, Along == 1 ? 1 : N, L, W, For>();
+    return Tile < float, Along == 1 ? M : 1, Along == 1 ? 1 : N, L, W, For > ();
   }
 
  private:

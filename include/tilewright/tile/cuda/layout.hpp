@@ -45,7 +45,7 @@ struct Fragments {
   }
 
  public:
-  static constexpr int warp_rows = choose().wm, warp_cols = choose().wn;     // WM, WN
+  static constexpr int warp_rows = choose().wm, warp_cols = choose().wn;         // WM, WN
   static constexpr int rows_of_atoms = (atom_rows + warp_rows - 1) / warp_rows;  // a warp's own
   static constexpr int cols_of_atoms = (atom_cols + warp_cols - 1) / warp_cols;
   static constexpr int row_slots = rows_of_atoms * 2, col_slots = cols_of_atoms * 4;  // a thread's own rows, columns
@@ -104,7 +104,7 @@ using CombinedLayout = decltype(detail::combined<L, M, N, K, R, C, W>());
 template <int R, int C, int ES, int Axis>
 struct Block {
   static constexpr int axis = Axis;
-  static constexpr int inner = Axis == 1 ? C : R;   // D, adjacent
+  static constexpr int inner = Axis == 1 ? C : R;  // D, adjacent
   static constexpr int outer = Axis == 1 ? R : C;
   static constexpr int chunks = up(inner * ES, 16) / 16;  // a row's
   static constexpr int pitch = chunks * 16;               // bytes
@@ -145,10 +145,10 @@ inline constexpr int block_bytes =
 template <class B>
 inline constexpr int raw_pitch = B::pitch + 16;
 template <class L>
-inline constexpr int raw_bytes =
-    up(BlockOf<L, 0>::outer * raw_pitch<BlockOf<L, 0>>, 128) > up(BlockOf<L, 1>::outer * raw_pitch<BlockOf<L, 1>>, 128)
-        ? up(BlockOf<L, 0>::outer * raw_pitch<BlockOf<L, 0>>, 128)
-        : up(BlockOf<L, 1>::outer * raw_pitch<BlockOf<L, 1>>, 128);
+inline constexpr int raw_bytes = up(BlockOf<L, 0>::outer* raw_pitch<BlockOf<L, 0>>, 128) >
+                                         up(BlockOf<L, 1>::outer* raw_pitch<BlockOf<L, 1>>, 128)
+                                     ? up(BlockOf<L, 0>::outer* raw_pitch<BlockOf<L, 0>>, 128)
+                                     : up(BlockOf<L, 1>::outer* raw_pitch<BlockOf<L, 1>>, 128);
 /// Shared memory of a dot's operand that is not in shared memory yet: a value is written to its block, a load may take a
 /// raw area in front of it.
 template <class X>
@@ -171,9 +171,9 @@ struct Staging {
   static constexpr int bytes = 16 * pitch;
 };
 template <class L, int ES>
-inline constexpr int staging_bytes =
-    L::warps * (Staging<L, ES, 0>::bytes > Staging<L, ES, 1>::bytes ? Staging<L, ES, 0>::bytes
-                                                                    : Staging<L, ES, 1>::bytes);
+inline constexpr int staging_bytes = L::warps*(Staging<L, ES, 0>::bytes > Staging<L, ES, 1>::bytes
+                                                   ? Staging<L, ES, 0>::bytes
+                                                   : Staging<L, ES, 1>::bytes);
 
 /// Shared memory of a reduction along an axis: one float for each result and each warp along that axis, none where one
 /// warp holds all.
@@ -189,6 +189,6 @@ constexpr int reduction_bytes() {
 
 /// Shared memory through which a value of R x C changes its distribution.
 template <int R, int C>
-inline constexpr int exchange_bytes = R * C * 4;
+inline constexpr int exchange_bytes = R* C * 4;
 
 }  // namespace tilewright::cuda

@@ -23,8 +23,8 @@ __device__ void load_a(u32 (&to)[4], u32 at, int row, int k) {
   if constexpr (B::axis == 1) {
     ptx::load_matrices<false>(to, at + static_cast<u32>(B::offset(row + lane % 16, k + lane / 16 * 8)));
   } else {
-    ptx::load_matrices<true>(
-        to, at + static_cast<u32>(B::offset(k + lane % 8 + lane / 16 * 8, row + lane / 8 % 2 * 8)));
+    ptx::load_matrices<true>(to,
+                             at + static_cast<u32>(B::offset(k + lane % 8 + lane / 16 * 8, row + lane / 8 % 2 * 8)));
   }
 }
 /// The fragments of a 16 x 16 atom of B (K x N): two words for columns 0 to 7, two for 8 to 15.
@@ -32,19 +32,18 @@ template <class B>
 __device__ void load_b(u32 (&to)[4], u32 at, int k, int col) {
   const int lane = lane_index();
   if constexpr (B::axis == 0) {
-    ptx::load_matrices<false>(
-        to, at + static_cast<u32>(B::offset(col + lane % 8 + lane / 16 * 8, k + lane / 8 % 2 * 8)));
+    ptx::load_matrices<false>(to,
+                              at + static_cast<u32>(B::offset(col + lane % 8 + lane / 16 * 8, k + lane / 8 % 2 * 8)));
   } else {
-    ptx::load_matrices<true>(
-        to, at + static_cast<u32>(B::offset(k + lane % 8 + lane / 8 % 2 * 8, col + lane / 16 * 8)));
+    ptx::load_matrices<true>(to,
+                             at + static_cast<u32>(B::offset(k + lane % 8 + lane / 8 % 2 * 8, col + lane / 16 * 8)));
   }
 }
 
 /// A float of a block that is addressed by its rows and columns.
 template <class B>
 __device__ float load_float(u32 at, int row, int col) {
-  return ptx::load_shared_float(at +
-                                static_cast<u32>(B::axis == 1 ? B::offset(row, col) : B::offset(col, row)));
+  return ptx::load_shared_float(at + static_cast<u32>(B::axis == 1 ? B::offset(row, col) : B::offset(col, row)));
 }
 
 }  // namespace detail
@@ -60,7 +59,8 @@ __device__ void multiply(float (&acc)[L::row_slots][L::col_slots], u32 a, u32 b)
     for (int k = 0; k < K; ++k) {
       float left[L::row_slots], right[L::col_slots];
 #pragma unroll
-      for (int i = 0; i < L::row_slots; ++i) left[i] = detail::load_float<BA>(a, inside(L::row(warp, lane, i), L::m), k);
+      for (int i = 0; i < L::row_slots; ++i)
+        left[i] = detail::load_float<BA>(a, inside(L::row(warp, lane, i), L::m), k);
 #pragma unroll
       for (int j = 0; j < L::col_slots; ++j) {
         right[j] = detail::load_float<BB>(b, k, inside(L::col(warp, lane, j), L::n));
