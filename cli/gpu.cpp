@@ -10,8 +10,8 @@ namespace {
 
 constexpr int device = 0;
 
-/// The bytes of a view of the host on the device, at the same alignment, so that the device's view is in the same layout
-/// class.
+/// The bytes of a view of the host on the device, at the same alignment, so that the device's view is in the same
+/// layout class.
 class Twin {
  public:
   explicit Twin(const MatrixView& view)

@@ -86,7 +86,8 @@ void launch(const Kernel& kernel, const KernelText& text, const Launch& how, con
                   {&args, sizeof(args)});
 }
 
-/// Compiles a kernel for an architecture such as "sm_90a" and runs nothing: no device is needed. Throws Error as launch.
+/// Compiles a kernel for an architecture such as "sm_90a" and runs nothing: no device is needed. Throws Error as
+/// launch does.
 template <class Kernel, class Args>
 KernelFacts compile(const KernelText& text, const Launch& how, const std::string& architecture) {
   return detail::compile_for(text, how, detail::need_of<Kernel, Args>(how.warps), sizeof(Kernel), sizeof(Args),

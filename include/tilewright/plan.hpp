@@ -36,9 +36,9 @@ struct Split {
 };
 
 /// How a strided, bounded block of an operand reaches the multiplying code. On a CPU, pack: rows or columns of unit
-/// stride are read with wide loads and converted into micro-kernel panels. On a GPU, async_copy: such rows, aligned to 16,
-/// 8 or 4 bytes, are copied to shared memory asynchronously; realign: such rows of any alignment are copied as they lie
-/// and shifted there. On both, gather: no axis has unit stride; element by element.
+/// stride are read with wide loads and converted into micro-kernel panels. On a GPU, async_copy: such rows, aligned to
+/// 16, 8 or 4 bytes, are copied to shared memory asynchronously; realign: such rows of any alignment are copied as they
+/// lie and shifted there. On both, gather: no axis has unit stride; element by element.
 enum class Mover : unsigned char { pack, gather, async_copy, realign };
 
 /// What multiplies: the micro-kernel of a CPU's instruction set, or a GPU's tensor cores (mma_sync) or its fused

@@ -16,8 +16,8 @@ struct DeviceDescription {
   int shared_bytes = 0;  // at most for one block of threads
   i64 l2_bytes = 0, memory_bytes = 0;
 
-  /// The architecture that kernels are compiled for: "sm_90a". The `a` admits the instructions of compute capability 9.0
-  /// alone.
+  /// The architecture that kernels are compiled for: "sm_90a". The `a` admits the instructions of compute capability
+  /// 9.0 alone.
   std::string architecture() const;
 };
 

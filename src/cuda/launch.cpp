@@ -1,4 +1,5 @@
-// From a kernel's text to a launch: the translation unit around it, the compiled kernels of this process, the enqueuing.
+// From a kernel's text to a launch: the translation unit around it, the compiled kernels of this process, the
+// enqueuing.
 
 #include <fmt/format.h>
 

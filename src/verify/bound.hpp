@@ -36,8 +36,8 @@ constexpr Rounding rounding_of(DType output) {
   }
 }
 
-/// gamma_n = n*u / (1 - n*u) with u = 2^-24, or 2^-23 for tensor cores, whose internal sums may truncate. From n*u = 1 on it does not exist; n*u itself bounds a sum of any length
-/// (Jeannerod and Rump, 2013) and takes its place there.
+/// gamma_n = n*u / (1 - n*u) with u = 2^-24, or 2^-23 for tensor cores, whose internal sums may truncate. From n*u = 1
+/// on it does not exist; n*u itself bounds a sum of any length (Jeannerod and Rump, 2013) and takes its place there.
 constexpr double gamma(i64 n, double unit = 0x1p-24) {
   const double nu = static_cast<double>(n) * unit;
   return nu < 1 ? nu / (1 - nu) : nu;

@@ -61,8 +61,9 @@ TEST(CubinCache, GivesBackWhatItKept) {
 TEST(CubinCache, EveryPartOfTheIdentityCounts) {
   const Folder folder;
   keep_cubin(folder.path, identity, some_cubin());
-  for (const std::string& other : {identity_of("another unit", "sm_90a", "NVRTC 13.0"), identity_of("unit", "sm_80", "NVRTC 13.0"),
-                                   identity_of("unit", "sm_90a", "NVRTC 13.1")}) {
+  for (const std::string& other :
+       {identity_of("another unit", "sm_90a", "NVRTC 13.0"), identity_of("unit", "sm_80", "NVRTC 13.0"),
+        identity_of("unit", "sm_90a", "NVRTC 13.1")}) {
     EXPECT_FALSE(find_cubin(folder.path, other)) << other;
   }
   EXPECT_NE(identity.find("headers "), std::string::npos);  // the sources that the unit includes
@@ -131,7 +132,8 @@ TEST(CubinCache, WritersAndReadersAtOnceSeeWholeEntriesOrNone) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()), 1) << "no temporary file is left";
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path), fs::directory_iterator()), 1)
+      << "no temporary file is left";
 }
 
 TEST(CubinCache, TheFolderComesFromTheEnvironment) {

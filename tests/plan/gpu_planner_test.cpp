@@ -61,8 +61,8 @@ TEST(GpuPlanner, StagesThatWereNotAskedForAreAsManyAsFit) {
 }
 
 TEST(GpuPlanner, RefusesWhatNoGpuCanDoWithTheReason) {
-  const auto refused = [](const char* text, ErrorCode code, const char* words, const Problem& p = problem(512, 512, 512),
-                          const GpuDescription& gpu = large) {
+  const auto refused = [](const char* text, ErrorCode code, const char* words,
+                          const Problem& p = problem(512, 512, 512), const GpuDescription& gpu = large) {
     SCOPED_TRACE(text);
     expect_error(code, {words}, [&] { choose_gpu_plan(p, parse_plan(text), gpu); });
   };

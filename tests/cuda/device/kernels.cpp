@@ -1,5 +1,5 @@
-// The teaching kernels and ordered split-K on a device: the same sources as on the CPU, with whole numbers, bit for bit;
-// the softmax against FP64.
+// The teaching kernels and ordered split-K on a device: the same sources as on the CPU, with whole numbers, bit for
+// bit; the softmax against FP64.
 #include <fmt/format.h>
 
 #include <examples/kernels/advancing.hpp>

@@ -95,8 +95,8 @@ constexpr auto combined() {
   }
 }
 }  // namespace detail
-/// The distribution of what two values of M x N over L and R x C over K are combined to: the same if they share it, else
-/// that of the one that is as large as the result.
+/// The distribution of what two values of M x N over L and R x C over K are combined to: the same if they share it,
+/// else that of the one that is as large as the result.
 template <class L, int M, int N, class K, int R, int C, int W>
 using CombinedLayout = decltype(detail::combined<L, M, N, K, R, C, W>());
 
@@ -149,8 +149,8 @@ inline constexpr int raw_bytes = up(BlockOf<L, 0>::outer* raw_pitch<BlockOf<L, 0
                                          up(BlockOf<L, 1>::outer* raw_pitch<BlockOf<L, 1>>, 128)
                                      ? up(BlockOf<L, 0>::outer* raw_pitch<BlockOf<L, 0>>, 128)
                                      : up(BlockOf<L, 1>::outer* raw_pitch<BlockOf<L, 1>>, 128);
-/// Shared memory of a dot's operand that is not in shared memory yet: a value is written to its block, a load may take a
-/// raw area in front of it.
+/// Shared memory of a dot's operand that is not in shared memory yet: a value is written to its block, a load may take
+/// a raw area in front of it.
 template <class X>
 constexpr int operand_need(bool settles) {
   if constexpr (requires { typename X::load_tag; }) {

@@ -208,8 +208,8 @@ class Mover {
   }
 
  private:
-  /// function(n, row, first position, address of the row's position 0) for this thread's granules. Where the threads are
-  /// a multiple of a row's granules, a thread keeps its place in the row and goes down by whole rows.
+  /// function(n, row, first position, address of the row's position 0) for this thread's granules. Where the threads
+  /// are a multiple of a row's granules, a thread keeps its place in the row and goes down by whole rows.
   template <class F>
   __device__ static void each_granule(const S& source, F function) {
     const int thread = static_cast<int>(threadIdx.x);
@@ -257,7 +257,8 @@ class Mover {
     }
   }
 
-  /// Most blocks lie inside of the matrix, which one comparison for all threads tells; the others ask for every granule.
+  /// Most blocks lie inside of the matrix, which one comparison for all threads tells; the others ask for every
+  /// granule.
   __device__ static void copy(const L& load, const S& source, u32 slot) {
     if (source.outer().covers(0) && source.inner().covers(0)) {
       each_granule(source, [&](int, int row, int first, unsigned long long from) {
@@ -315,7 +316,8 @@ class Mover {
     });
   }
 
-  /// 16 bytes from byte `shift` (even) of 32 on. Registers have no addresses, so words move by two choices, then halves.
+  /// 16 bytes from byte `shift` (even) of 32 on. Registers have no addresses, so words move by two choices, then
+  /// halves.
   __device__ static void cut(u32 (&to)[4], const uint4& low, const uint4& high, u32 shift) {
     u32 in[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
     const bool eight = (shift & 8u) != 0, four = (shift & 4u) != 0;
