@@ -25,6 +25,7 @@
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "core/shown.hpp"
+#include "cuda/cache.hpp"
 #include "io/npy_target.hpp"
 #include "verify/bound.hpp"
 
@@ -54,7 +55,7 @@ struct GemmArguments {
   std::optional<std::string> a, b, output;
   std::optional<std::string> slice_a, slice_b;
   bool transpose_a = false, transpose_b = false;
-  std::optional<std::string> in_dtype, out_dtype, target, plan;
+  std::optional<std::string> in_dtype, out_dtype, target, plan, cache;
   std::optional<i64> threads, workspace;
   bool verify = false, explain = false, json = false;
 };
@@ -282,6 +283,8 @@ Json outcome_json(const Outcome& outcome) {
 }
 
 void check_combination(const GemmArguments& arguments) {
+  if (arguments.cache && arguments.target != "cuda")
+    throw UsageError("--cache is where compiled kernels are kept; it needs --target cuda");
   if (arguments.target == "cuda") {
     for (const auto& [given, name] : {std::pair{arguments.explain, "--explain"},
                                       {arguments.threads.has_value(), "--threads"},
@@ -302,6 +305,7 @@ void check_combination(const GemmArguments& arguments) {
 int multiply(const GemmArguments& arguments) {
   check_combination(arguments);
   if (arguments.output) check_output_path(*arguments.output);
+  if (arguments.cache) cuda::set_cache_folder(*arguments.cache);
   GemmOptions options;
   if (arguments.plan) options.plan = parse_plan(*arguments.plan);
   options.threads = arguments.threads.value_or(0);
@@ -401,6 +405,10 @@ Action add_gemm(CLI::App& app) {
       ->group(how);
   add_bytes(command, "--workspace", arguments->workspace,
             "memory allowed for partial sums of a split K, such as 64M (default: 0)")
+      ->group(how);
+
+  add_text(command, "--cache", arguments->cache, "FOLDER",
+           "keep compiled GPU kernels there (default: TILEWRIGHT_CACHE, else tilewright in the user's cache folder)")
       ->group(how);
 
   add_text(command, "-o,--output", arguments->output, "FILE",

@@ -407,6 +407,8 @@ TEST(CommandGemm, TargetCudaMultipliesOrSaysWhyNot) {
   }
   expect_refused(folder.tilewright({"gemm", "a.npy", "a.npy", "--tb", "--target", "cuda", "--explain"}),
                  {"--explain", "--target cuda"});
+  expect_refused(folder.tilewright({"gemm", "a.npy", "a.npy", "--tb", "--cache", "kernels"}),
+                 {"--cache", "--target cuda"});
 }
 
 // A signal at any moment leaves the old file or the new one, and nothing else.

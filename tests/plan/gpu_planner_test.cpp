@@ -57,7 +57,7 @@ TEST(GpuPlanner, StagesThatWereNotAskedForAreAsManyAsFit) {
   const Problem p = problem(4096, 4096, 4096, odd, odd);
   PlanRequest request = parse_plan("64x64x64");
   EXPECT_EQ(choose_gpu_plan(p, request, large).plan.stages, 3);
-  EXPECT_EQ(choose_gpu_plan(p, request, {132, 80 << 10}).plan.stages, 2);
+  EXPECT_EQ(choose_gpu_plan(p, request, {132, 100 << 10}).plan.stages, 2);
 }
 
 TEST(GpuPlanner, RefusesWhatNoGpuCanDoWithTheReason) {

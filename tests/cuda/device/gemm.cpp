@@ -182,6 +182,10 @@ void add_gemm_cases(std::vector<Case>& cases, bool reduced) {
       add(setting, s, {&inputs[5], &inputs[5], &outputs[5], Edge::begin});
     }
     if (reduced) continue;
+    // Many steps inside of the matrix: nothing but the pipeline's own waiting keeps a block from being used too early.
+    for (const std::size_t layout : {std::size_t{0}, std::size_t{1}}) {
+      add(setting, {8 * t.m, 8 * t.n, 32 * t.k}, {&inputs[layout], &inputs[layout], &outputs[layout], Edge::begin});
+    }
     // Aligned on purpose: the widest copies and stores.
     for (const Shape& s : {Shape{2 * t.m + 8, 2 * t.n + 8, 3 * t.k + 8}, Shape{t.m, t.n, 8 * t.k}}) {
       for (const std::size_t layout : {std::size_t{0}, std::size_t{4}, std::size_t{5}}) {

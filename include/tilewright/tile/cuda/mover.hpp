@@ -196,13 +196,15 @@ class Mover {
       each_granule(source, [&](int, int row, int first, unsigned long long from) {
         const u32 shift = static_cast<u32>(from) & 15u;  // bytes of the row's first element past an aligned address
         const u32 chunk = slot + static_cast<u32>(row * raw_pitch<B> + first * ES);
-        u32 result[4];
-        if (span.first > first || !(load.other == 0.0f)) {
-          gather(result, source, source.outer().admits(row), from, first, other);
-        } else {
-          cut(result, ptx::load_shared_chunk(chunk), ptx::load_shared_chunk(chunk + 16), shift);
+        const u32 to = block + static_cast<u32>(B::offset(row, first));
+        if (!(load.other == 0.0f)) {
+          put_elements(to, source, source.outer().admits(row), from, first, other);
+          return;
         }
-        write(block + static_cast<u32>(B::offset(row, first)), result);
+        u32 result[4];
+        cut(result, ptx::load_shared_chunk(chunk), ptx::load_shared_chunk(chunk + 16), shift);
+        if (span.first > first) clear_before(result, span.first - first);
+        write(to, result);
       });
     }
   }
@@ -276,9 +278,7 @@ class Mover {
       const bool exists = row_exists(source, rows, row);
       if ((span.first > first && left > 0) || !(load.other == 0.0f)) {
         // A granule that does not begin at its first element, or is not filled with zeros.
-        u32 values[words];
-        gather(values, source, exists, from, first, other);
-        write(to, values);
+        put_elements(to, source, exists, from, first, other);
       } else {
         const int bytes = !exists || left < 0 ? 0 : left < granule ? left : granule;
         ptx::async_copy_part<granule>(to, bytes > 0 ? reinterpret_cast<const void*>(at) : load.pointers.root, bytes);
@@ -345,6 +345,30 @@ class Mover {
         value = S::read(from + static_cast<unsigned long long>(source.inner().offset(position)) * ES);
       }
       to[e * ES / 4] |= bits_of(value) << (e * ES % 4 * 8);
+    }
+  }
+
+  /// The same, straight to shared memory, in few instructions: for what happens seldom.
+  __device__ static void put_elements(u32 to, const S& source, bool exists, unsigned long long from, int first,
+                                      E other) {
+#pragma unroll 1
+    for (int e = 0; e < elements; ++e) {
+      E value = other;
+      if (exists && first + e < B::inner && source.inner().admits(first + e)) {
+        value = S::read(from + static_cast<unsigned>((first + e) * ES));
+      }
+      if constexpr (ES == 4) {
+        ptx::store_shared(to + static_cast<u32>(e) * 4u, value);
+      } else {
+        ptx::store_shared(to + static_cast<u32>(e) * 2u, value.bits);
+      }
+    }
+  }
+  /// Zeros in the first `count` elements of 16 bytes: what lies in front of a row in its first chunk is not the row's.
+  __device__ static void clear_before(u32 (&chunk)[4], int count) {
+#pragma unroll
+    for (int e = 0; e < elements; ++e) {
+      if (e < count) chunk[e * ES / 4] &= ES == 4 ? 0u : e % 2 == 0 ? 0xffff0000u : 0x0000ffffu;
     }
   }
 
