@@ -13,7 +13,7 @@
 #include <examples/kernels/transposed_store.hpp>
 #include <programs/split_k.hpp>
 #include <tilewright/cuda.hpp>
-#include "cuda/compiler.hpp"
+#include "cuda/cache.hpp"
 
 namespace {
 
@@ -29,6 +29,7 @@ template <class Kernel, class Args>
 void compiles(const std::string& header, const std::string& kernel_name, const std::string& args_name,
               const std::vector<cuda::Launch>& launches) {
   const cuda::KernelText text{{header}, kernel_name, args_name};
+  cuda::set_cache_folder({});  // compile, and leave the user's cache alone
   for (const cuda::Launch& how : launches) {
     for (const char* const architecture : {"sm_80", "sm_90a"}) {
       SCOPED_TRACE(kernel_name + " for " + architecture + ", w" + std::to_string(how.warps) + " s" +
