@@ -90,9 +90,8 @@ void explain_shapes(const ExplainArguments& arguments, DType type, i64 threads) 
 int explain(const ExplainArguments& arguments) {
   const DType input = parse_dtype(arguments.dtype.value_or("f16")).value();
   const DType output = arguments.out_dtype ? parse_dtype(*arguments.out_dtype).value() : input;
-  const i64 threads = arguments.threads.value_or(available_threads());
   if (arguments.shapes) {
-    explain_shapes(arguments, input, threads);
+    explain_shapes(arguments, input, arguments.threads.value_or(available_threads()));
     return 0;
   }
   if (!arguments.m || !arguments.n || !arguments.k)
@@ -117,6 +116,7 @@ int explain(const ExplainArguments& arguments) {
   }
   const Problem problem = problem_of(m, n, k, input, output, strides);
   const PlanRequest request = arguments.plan ? parse_plan(*arguments.plan) : PlanRequest{};
+  const i64 threads = threads_for(problem, arguments.threads.value_or(0));
   const PlanChoice choice = choose_plan(problem, request, this_cpu(), threads, arguments.workspace.value_or(0));
   print(arguments.json ? explain_json(problem, strides, choice, this_cpu(), focus) + '\n'
                        : explain_text(problem, strides, choice, this_cpu(), focus));

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <tilewright/cuda.hpp>
 #include <tilewright/explain.hpp>
 #include <tilewright/gemm.hpp>
 #include <tilewright/npy.hpp>
@@ -19,10 +20,12 @@
 
 #include "cli/check.hpp"
 #include "cli/commands.hpp"
+#include "cli/gpu.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "core/shown.hpp"
+#include "cuda/cache.hpp"
 #include "io/npy_target.hpp"
 #include "verify/bound.hpp"
 
@@ -52,7 +55,7 @@ struct GemmArguments {
   std::optional<std::string> a, b, output;
   std::optional<std::string> slice_a, slice_b;
   bool transpose_a = false, transpose_b = false;
-  std::optional<std::string> in_dtype, out_dtype, target, plan;
+  std::optional<std::string> in_dtype, out_dtype, target, plan, cache;
   std::optional<i64> threads, workspace;
   bool verify = false, explain = false, json = false;
 };
@@ -142,6 +145,7 @@ struct Outcome {
   std::optional<VerifyResult> verified;
   VerifyOptions verify_options;
   std::optional<i64> file_bytes;  // of the result, once written
+  std::optional<GpuRun> gpu;      // where and how it was multiplied, if on a GPU
 
   bool sampled() const { return verified->checked < verified->total; }
   double flops() const {
@@ -195,15 +199,27 @@ std::string outcome_text(const Outcome& outcome) {
   text += fmt::format("{:<10} {}\n", "C = A*B", to_string(outcome.c));
   text += fmt::format("{:<10} {}\n", "plan", to_string(outcome.choice.plan));
   for (const std::string& line : wrap(outcome.choice.reason, 69)) text += fmt::format("{:<10} {}\n", "", line);
-  text += fmt::format("{:<10} cpu{}, up to {} thread{}, {} bytes of workspace\n", "target",
-                      outcome.arguments.target.value_or("auto") == "auto" ? " (taken by auto)" : "", outcome.threads,
-                      outcome.threads == 1 ? "" : "s", grouped(outcome.choice.workspace_bytes));
+  if (outcome.gpu) {
+    text += fmt::format("{:<10} cuda: {}\n", "target", outcome.gpu->device);
+  } else {
+    text += fmt::format("{:<10} cpu{}, up to {} thread{}, {} bytes of workspace\n", "target",
+                        outcome.arguments.target.value_or("auto") == "auto" ? " (taken by auto)" : "", outcome.threads,
+                        outcome.threads == 1 ? "" : "s", grouped(outcome.choice.workspace_bytes));
+  }
   text += fmt::format("{:<10} {:.3f} ms", "time", outcome.seconds * 1e3);
   if (outcome.flops() > 0)
     text +=
         fmt::format(", {:.4g} GFLOP/s of 2*M*N*K = {} FLOP", outcome.flops() / outcome.seconds * 1e-9,
                     outcome.exact_flops() ? grouped(*outcome.exact_flops()) : fmt::format("{:.6g}", outcome.flops()));
-  text += fmt::format("\n{:<10} one run, measured once; it includes first reads of the files\n", "");
+  if (outcome.gpu) {
+    text += fmt::format(
+        "\n{:<10} the second run, measured once; the first took {:.3f} ms with the kernel's preparation\n{:<10} {:.3f} "
+        "ms "
+        "from the files to the device, {:.3f} ms back\n",
+        "", outcome.gpu->first * 1e3, "copies", outcome.gpu->upload * 1e3, outcome.gpu->download * 1e3);
+  } else {
+    text += fmt::format("\n{:<10} one run, measured once; it includes first reads of the files\n", "");
+  }
   if (outcome.verified) text += verdict_lines(outcome);
   if (outcome.file_bytes) {
     text += fmt::format("{:<10} {} ({} bytes)\n", "written", *outcome.arguments.output, grouped(*outcome.file_bytes));
@@ -235,12 +251,17 @@ Json outcome_json(const Outcome& outcome) {
                {"cols", outcome.c.cols},
                {"type", name_of(outcome.c.type)},
                {"strides", {outcome.c.row_stride, outcome.c.col_stride}}};
-  json["target"] = "cpu";
+  json["target"] = outcome.gpu ? "cuda" : "cpu";
   json["plan"] = to_string(outcome.choice.plan);
   json["plan_reason"] = outcome.choice.reason;
   json["threads"] = outcome.threads;
   json["workspace_bytes"] = outcome.choice.workspace_bytes;
   json["seconds"] = outcome.seconds;
+  if (outcome.gpu) {
+    json["device"] = outcome.gpu->device;
+    json["first_seconds"] = outcome.gpu->first;
+    json["copy_seconds"] = {{"to_device", outcome.gpu->upload}, {"from_device", outcome.gpu->download}};
+  }
   json["flops"] = outcome.exact_flops() ? Json(*outcome.exact_flops()) : Json(outcome.flops());
   json["gflops_per_second"] = outcome.seconds > 0 ? outcome.flops() / outcome.seconds * 1e-9 : 0;
   if (outcome.verified) {
@@ -262,6 +283,15 @@ Json outcome_json(const Outcome& outcome) {
 }
 
 void check_combination(const GemmArguments& arguments) {
+  if (arguments.cache && arguments.target != "cuda")
+    throw UsageError("--cache is where compiled kernels are kept; it needs --target cuda");
+  if (arguments.target == "cuda") {
+    for (const auto& [given, name] : {std::pair{arguments.explain, "--explain"},
+                                      {arguments.threads.has_value(), "--threads"},
+                                      {arguments.workspace.has_value(), "--workspace"}}) {
+      if (given) throw UsageError(fmt::format("{} speaks of the target cpu; leave it out with --target cuda", name));
+    }
+  }
   if (arguments.target != "check") return;
   for (const auto& [given, name] : {std::pair{arguments.output.has_value(), "-o"},
                                     {arguments.verify, "--verify"},
@@ -275,6 +305,7 @@ void check_combination(const GemmArguments& arguments) {
 int multiply(const GemmArguments& arguments) {
   check_combination(arguments);
   if (arguments.output) check_output_path(*arguments.output);
+  if (arguments.cache) cuda::set_cache_folder(*arguments.cache);
   GemmOptions options;
   if (arguments.plan) options.plan = parse_plan(*arguments.plan);
   options.threads = arguments.threads.value_or(0);
@@ -286,16 +317,28 @@ int multiply(const GemmArguments& arguments) {
   const DType type = arguments.out_dtype ? *parse_dtype(*arguments.out_dtype) : a.view.type;
   Matrix c(a.view.rows, b.view.cols, type);
 
-  Outcome outcome{arguments, a, b, c, choose(a.view, b.view, c, options), {}, {}, {}, {}, {}};
-  outcome.threads = options.threads > 0 ? options.threads : available_threads();
+  if (arguments.target == "cuda") {
+    if (const std::string why = cuda::unavailable(); !why.empty())
+      throw Error(ErrorCode::target, fmt::format("the target cuda is unavailable: {}; use --target cpu", why));
+  }
+  Outcome outcome{arguments, a, b, c, {}, {}, {}, {}, {}, {}, {}};
+  // Extents that do not fit are the same fault everywhere, and told before anything is moved to a device.
+  if (arguments.target != "cuda" || a.view.cols != b.view.rows) outcome.choice = choose(a.view, b.view, c, options);
+  outcome.threads = threads_for(problem_of(a.view, b.view, c), options.threads);
   if (arguments.target == "check") return check_problem(a.view, b.view, c, outcome.choice.plan, arguments.json);
 
   const auto start = std::chrono::steady_clock::now();
   {
     const Progress progress(fmt::format("multiplying {}x{}x{}", c.rows(), c.cols(), a.view.cols));
-    gemm_into(a.view, b.view, c, options);
+    if (arguments.target == "cuda") {
+      outcome.gpu = multiply_on_gpu(a.view, b.view, c, options);
+      outcome.choice = outcome.gpu->choice;
+    } else {
+      gemm_into(a.view, b.view, c, options);
+    }
   }
-  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  outcome.seconds = outcome.gpu ? outcome.gpu->compute
+                                : std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   if (arguments.verify) {
     Progress progress("verifying");
@@ -347,8 +390,9 @@ Action add_gemm(CLI::App& app) {
              "the inputs' element type; needed for bf16 alone, which .npy files store as two-byte void")
       ->group(what);
 
-  add_choice(command, "--target", arguments->target, {"auto", "cpu", "check"},
-             "where to run: auto takes the best at hand and says which; check runs the exact checker on this very "
+  add_choice(command, "--target", arguments->target, {"auto", "cpu", "cuda", "check"},
+             "where to run: auto takes the cpu; cuda copies the files to the first GPU and the product back; check "
+             "runs the exact checker on this very "
              "problem, layouts and plan instead of multiplying")
       ->group(how);
   add_text(
@@ -361,6 +405,10 @@ Action add_gemm(CLI::App& app) {
       ->group(how);
   add_bytes(command, "--workspace", arguments->workspace,
             "memory allowed for partial sums of a split K, such as 64M (default: 0)")
+      ->group(how);
+
+  add_text(command, "--cache", arguments->cache, "FOLDER",
+           "keep compiled GPU kernels there (default: TILEWRIGHT_CACHE, else tilewright in the user's cache folder)")
       ->group(how);
 
   add_text(command, "-o,--output", arguments->output, "FILE",

@@ -11,12 +11,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <tilewright/cuda.hpp>
 #include <tilewright/gemm.hpp>
 
 #include "cli/commands.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cpu/machine.hpp"
+#include "cuda/compiler.hpp"
+#include "cuda/device.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -84,6 +87,21 @@ std::string kib(i64 bytes) {
   return bytes % (1 << 20) == 0 ? fmt::format("{} MiB", bytes >> 20) : fmt::format("{} KiB", bytes >> 10);
 }
 
+/// The GPUs, or why there are none, and whether kernels can be compiled.
+std::string cuda_words() {
+  if (const std::string why = cuda::unavailable(); !why.empty()) return "unavailable: " + why;
+  std::string text;
+  for (int device = 0; device < cuda::device_count(); ++device) {
+    const cuda::DeviceDescription& d = cuda::describe(device);
+    text += fmt::format("{}{}: {}, {} multiprocessors, {} GiB", text.empty() ? "" : "; ", device, d.name,
+                        d.multiprocessors, d.memory_bytes >> 30);
+  }
+  if (const std::string* const missing = cuda::compiler_missing()) {
+    return text + "; new kernels cannot be compiled: " + *missing;
+  }
+  return text + fmt::format("; NVRTC {}", cuda::compiler_version());
+}
+
 std::string info_text(const Info& info) {
   const CpuDescription& cpu = this_cpu();
   std::string text = "tilewright " TILEWRIGHT_VERSION "\n";
@@ -99,7 +117,7 @@ std::string info_text(const Info& info) {
                        info.quota ? fmt::format("{}", *info.quota) : "none"));
   line("targets", "cpu    multiplies");
   line("", "check  proves a kernel's addresses and masks");
-  line("", "cuda   not in this build");
+  line("", "cuda   " + cuda_words());
   return text;
 }
 
@@ -118,7 +136,8 @@ Json info_json(const Info& info) {
           {"processors_online", info.online},
           {"processors_in_affinity_mask", info.affinity},
           {"processors_by_quota", info.quota ? Json(*info.quota) : Json()},
-          {"targets", {"cpu", "check"}}};
+          {"targets", cuda::unavailable().empty() ? Json{"cpu", "check", "cuda"} : Json{"cpu", "check"}},
+          {"cuda", cuda_words()}};
 }
 
 }  // namespace

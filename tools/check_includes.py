@@ -13,11 +13,12 @@ import sys
 TILE = ["include/tilewright/tile"]
 PUBLIC = TILE + ["include/tilewright"]
 EXECUTORS = ["include/tilewright/tile/cpu", "include/tilewright/tile/check", "include/tilewright/tile/describe"]
+CUDA = ["include/tilewright/cuda.hpp", "include/tilewright/tile/cuda"]
 CORE = PUBLIC + ["src/core"]
-GEMM = CORE + ["include/tilewright/tile/cpu", "src/io", "src/plan", "src/cpu", "src/gemm", "programs"]
+GEMM = CORE + CUDA + ["include/tilewright/tile/cpu", "src/io", "src/plan", "src/cpu", "src/cuda", "src/gemm", "programs"]
 CHECK = EXECUTORS + ["include/tilewright/check.hpp", "include/tilewright/describe.hpp"]
 BENCH = GEMM + ["src/measure", "src/verify"]
-COMMAND = GEMM + CHECK + ["src/check", "src/verify", "src/measure", "bench", "examples/kernels"]
+COMMAND = GEMM + CUDA + CHECK + ["src/check", "src/verify", "src/measure", "bench", "examples/kernels"]
 
 # folder, or one file: what its files may include besides each other. The longest entry that matches a file counts.
 LAYERS = {
@@ -25,6 +26,8 @@ LAYERS = {
     "include/tilewright": TILE,
     "include/tilewright/check.hpp": PUBLIC + ["include/tilewright/tile/check"],  # the checker's front door
     "include/tilewright/describe.hpp": PUBLIC + ["include/tilewright/tile/describe"],
+    "include/tilewright/cuda.hpp": PUBLIC + ["include/tilewright/tile/cuda"],
+    "include/tilewright/tile/cuda": TILE,  # device code: nothing of the host's
     "include/tilewright/tile/cpu": PUBLIC,
     "include/tilewright/tile/check": PUBLIC,
     "include/tilewright/tile/describe": PUBLIC,
@@ -35,6 +38,7 @@ LAYERS = {
     "src/io": CORE,
     "src/plan": CORE,
     "src/cpu": CORE + ["include/tilewright/tile/cpu"],
+    "src/cuda": CORE + CUDA,
     "src/gemm": GEMM,
     "src/check": GEMM + CHECK + ["examples/kernels"],
     "src/verify": GEMM,
@@ -43,7 +47,7 @@ LAYERS = {
     "cli": COMMAND,
     "tests/oracle": PUBLIC,
     "tests/shapes": PUBLIC + ["tests/oracle"],
-    "tests": COMMAND + ["tests/oracle", "tests/shapes"],
+    "tests": COMMAND + CUDA + ["src/cuda", "tests/oracle", "tests/shapes"],
 }
 
 # Headers of other projects. A user of the library has none of them, so no header of ours that is installed may ask for one.

@@ -34,6 +34,10 @@ enum class ErrorCode : unsigned char {
   plan_unavailable,  // a valid plan that this machine or build cannot run
   problem,           // a program, step or element outside the problem
   target,            // an unknown or unavailable target
+  // GPUs
+  device,  // operands that are not all on one device
+  driver,  // a call of the GPU's driver that failed
+  kernel,  // a kernel that does not compile
   // files
   file_open,    // a file that cannot be opened, read, mapped or written
   npy_magic,    // not an .npy file

@@ -17,16 +17,20 @@ struct GemmOptions {
   PlanRequest plan;             // fields left open are chosen by the planner
   i64 threads = 0;              // at most so many; 0: as many as this process may use
   i64 workspace_bytes = 0;      // budget for partial sums of a split K; a plan that needs more is refused
+  void* stream = nullptr;       // of operands on a GPU: a CUstream of their device's primary context; null: the default
   std::optional<DType> output;  // of gemm: element type of the result; the inputs' type if not given
 };
 
 /// C (m x n) = a (m x k) * b (k x n) in a new contiguous matrix. K = 0 gives zeros.
-/// Throws Error: inner_extents, input_types, unsupported_type, null_data, address_range, too_large, plan_*, workspace.
+/// The operands lie on the host, as the new matrix does.
+/// Throws Error: inner_extents, input_types, unsupported_type, null_data, address_range, too_large, plan_*, workspace,
+/// device.
 Matrix gemm(const MatrixView& a, const MatrixView& b, const GemmOptions& options = {});
 
 /// The same into c, through c's own strides; what c held is never read. c may not overlap itself, nor share a byte with
 /// a or b: decided exactly for regular strides, else conservatively (docs/errors.md), and refused before anything is
-/// written. Throws as gemm, and output_extents, output_overlaps_itself, output_overlaps_input.
+/// written. Where all operands lie on one GPU, the work is enqueued there and not waited for; nothing is allocated.
+/// Throws as gemm, and driver, kernel, output_extents, output_overlaps_itself, output_overlaps_input.
 void gemm_into(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, const GemmOptions& options = {});
 
 /// The problem that these views state, and the plan gemm_into would use for it, with its reasons. Throws as gemm_into.
@@ -36,5 +40,9 @@ PlanChoice plan_for(const MatrixView& a, const MatrixView& b, const MutableMatri
 
 /// How many threads options.threads = 0 means here.
 i64 available_threads();
+
+/// At most how many threads multiply a problem on the CPU under options.threads = asked: 1 for a product so small that
+/// waking a second one would cost more than it gives. Throws Error plan_value if it is not from 0 to 1024.
+i64 threads_for(const Problem& problem, i64 asked);
 
 }  // namespace tilewright

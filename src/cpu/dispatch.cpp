@@ -57,6 +57,9 @@ const Kernels& table_of(Mma mma) {
       return avx512_kernels;
     case Mma::avx512_bf16:
       return avx512_bf16_kernels;
+    case Mma::mma_sync:
+    case Mma::fma:
+      break;  // a GPU's: never at hand here
   }
   __builtin_unreachable();
 }

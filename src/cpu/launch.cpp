@@ -141,8 +141,9 @@ class Team {
   void start_threads(i64 wanted) {
     if (std::ssize(members_) >= wanted) return;
     sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the caller's own threads
+    sigfillset(&all);  // signals are for the caller's own threads, but for those that a thread causes itself
+    for (const int own : {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP}) sigdelset(&all, own);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
       while (std::ssize(members_) < wanted) std::thread(&Team::serve, this, &members_.emplace_back()).detach();
     } catch (const std::system_error&) {  // the system gives no more threads: fewer do the work

@@ -29,8 +29,10 @@ void check_operands(const MatrixView& a, const MatrixView& b) {
     }
   }
   if (a.type != b.type) {
-    throw Error(ErrorCode::input_types, fmt::format("a is {} and b is {}: both inputs must have the same element type",
-                                                    name_of(a.type), name_of(b.type)));
+    throw Error(
+        ErrorCode::input_types,
+        fmt::format("a is {} and b is {}: both inputs must have the same element type; convert one of them first",
+                    name_of(a.type), name_of(b.type)));
   }
   if (a.cols != b.rows) {
     throw Error(ErrorCode::inner_extents, fmt::format("a is {}×{} and b is {}×{}: inner extents {} and {} differ",

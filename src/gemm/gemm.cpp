@@ -6,6 +6,7 @@
 
 #include "gemm/contract.hpp"
 #include "gemm/run.hpp"
+#include "gemm/run_cuda.hpp"
 #include "plan/planner.hpp"
 
 namespace tilewright {
@@ -13,17 +14,6 @@ namespace {
 
 // Below this many multiply-adds, some 20 microseconds of one core, waking a second thread costs more than it gives.
 constexpr double serial_products = 1 << 20;
-
-i64 threads_for(const Problem& problem, i64 asked) {
-  if (asked < 0 || asked > cpu::most_threads) {
-    throw Error(ErrorCode::plan_value,
-                fmt::format("threads is {}; give 1 to {}, or 0 for as many as there are", asked, cpu::most_threads));
-  }
-  const double products =
-      static_cast<double>(problem.m) * static_cast<double>(problem.n) * static_cast<double>(problem.k);
-  if (products <= serial_products) return 1;
-  return asked == 0 ? available_threads() : asked;
-}
 
 /// The planner's choice. A thread keeps its last one: in a loop over small products of one shape, choosing anew would
 /// take a tenth of the time.
@@ -46,6 +36,17 @@ plan::Cheapest plan_again(const Problem& problem, i64 threads, const GemmOptions
 
 }  // namespace
 
+i64 threads_for(const Problem& problem, i64 asked) {
+  if (asked < 0 || asked > cpu::most_threads) {
+    throw Error(ErrorCode::plan_value,
+                fmt::format("threads is {}; give 1 to {}, or 0 for as many as there are", asked, cpu::most_threads));
+  }
+  const double products =
+      static_cast<double>(problem.m) * static_cast<double>(problem.n) * static_cast<double>(problem.k);
+  if (products <= serial_products) return 1;
+  return asked == 0 ? available_threads() : asked;
+}
+
 Problem problem_of(const MatrixView& a, const MatrixView& b, const MatrixView& c) {
   return {
       a.rows, b.cols, a.cols, a.type, c.type, layout_class(a, true), layout_class(b, false), layout_class(c, false)};
@@ -55,6 +56,9 @@ PlanChoice plan_for(const MatrixView& a, const MatrixView& b, const MutableMatri
   gemm_detail::check_operands(a, b);
   gemm_detail::check_output(a, b, c);
   const Problem problem = problem_of(a, b, c);
+  if (const auto device = gemm_detail::device_of_operands(a, b, c)) {
+    return gemm_detail::cuda_plan(problem, options.plan, *device);
+  }
   return choose_plan(problem, options.plan, this_cpu(), threads_for(problem, options.threads), options.workspace_bytes);
 }
 
@@ -62,6 +66,11 @@ void gemm_into(const MatrixView& a, const MatrixView& b, const MutableMatrixView
   gemm_detail::check_operands(a, b);
   gemm_detail::check_output(a, b, c);
   const Problem problem = problem_of(a, b, c);
+  if (const auto device = gemm_detail::device_of_operands(a, b, c)) {
+    const PlanChoice choice = gemm_detail::cuda_plan(problem, options.plan, *device);
+    if (c.rows > 0 && c.cols > 0) gemm_detail::run_cuda(choice.plan, a, b, c, *device, options.stream);
+    return;
+  }
   const i64 threads = threads_for(problem, options.threads);
   const plan::Cheapest choice = plan_again(problem, threads, options);
   if (c.rows == 0 || c.cols == 0) return;

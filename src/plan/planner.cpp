@@ -94,6 +94,9 @@ bool has_work(const Problem& problem) { return problem.m > 0 && problem.n > 0 &&
 }
 
 void check_mover(const std::optional<Mover>& mover, const LayoutClass& layout, std::string_view operand) {
+  if (mover == Mover::async_copy || mover == Mover::realign) {
+    unavailable(fmt::format("{0}={1} is the target cuda's. Use {0}=pack or {0}=gather.", operand, to_string(*mover)));
+  }
   if (mover == Mover::pack && layout.unit == UnitAxis::none) {
     throw Error(ErrorCode::plan_value, fmt::format("{0}=pack needs rows or columns of unit stride, and {0} has neither "
                                                    "(its layout class is {1}). Use {0}=gather.",

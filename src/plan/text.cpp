@@ -15,14 +15,20 @@ namespace tilewright {
 namespace {
 
 constexpr std::string_view all_fields =
-    "BMxBNxBK (first), wN, sN, order=linear|grouped(G), split=none|split_k(S), a=pack|gather|direct, "
-    "b=pack|gather|direct, "
-    "mma=portable|avx2|avx512|avx512_bf16";
+    "BMxBNxBK (first), wN, sN, order=linear|grouped(G), split=none|split_k(S), a= and "
+    "b=pack|gather|direct|async_copy|realign, mma=portable|avx2|avx512|avx512_bf16|mma_sync|fma";
 
-constexpr std::array<std::pair<std::string_view, Mover>, 3> movers = {
-    {{"pack", Mover::pack}, {"gather", Mover::gather}, {"direct", Mover::direct}}};
-constexpr std::array<std::pair<std::string_view, Mma>, 4> mmas = {
-    {{"portable", Mma::portable}, {"avx2", Mma::avx2}, {"avx512", Mma::avx512}, {"avx512_bf16", Mma::avx512_bf16}}};
+constexpr std::array<std::pair<std::string_view, Mover>, 5> movers = {{{"pack", Mover::pack},
+                                                                       {"gather", Mover::gather},
+                                                                       {"direct", Mover::direct},
+                                                                       {"async_copy", Mover::async_copy},
+                                                                       {"realign", Mover::realign}}};
+constexpr std::array<std::pair<std::string_view, Mma>, 6> mmas = {{{"portable", Mma::portable},
+                                                                   {"avx2", Mma::avx2},
+                                                                   {"avx512", Mma::avx512},
+                                                                   {"avx512_bf16", Mma::avx512_bf16},
+                                                                   {"mma_sync", Mma::mma_sync},
+                                                                   {"fma", Mma::fma}}};
 
 template <class Table, class Value>
 std::string_view name_in(const Table& table, Value value) {

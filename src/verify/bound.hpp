@@ -36,10 +36,10 @@ constexpr Rounding rounding_of(DType output) {
   }
 }
 
-/// gamma_n = n*u / (1 - n*u) with u = 2^-24. From n*u = 1 on it does not exist; n*u itself bounds a sum of any length
-/// (Jeannerod and Rump, 2013) and takes its place there.
-constexpr double gamma(i64 n) {
-  const double nu = static_cast<double>(n) * 0x1p-24;
+/// gamma_n = n*u / (1 - n*u) with u = 2^-24, or 2^-23 for tensor cores, whose internal sums may truncate. From n*u = 1
+/// on it does not exist; n*u itself bounds a sum of any length (Jeannerod and Rump, 2013) and takes its place there.
+constexpr double gamma(i64 n, double unit = 0x1p-24) {
+  const double nu = static_cast<double>(n) * unit;
   return nu < 1 ? nu / (1 - nu) : nu;
 }
 
@@ -49,9 +49,9 @@ struct SumError {
   double lost;      // by underflow of the products
 };
 /// flushed: by an instruction set that takes inputs below 2^-126 for zeros, and makes zeros of such sums; C is the
-/// product of what it takes the inputs for.
-constexpr SumError sum_error(i64 k, bool flushed = false) {
-  return {gamma(k + 2), static_cast<double>(k) * (flushed ? 0x1p-126 : 0x1p-150)};
+/// product of what it takes the inputs for. truncated: by tensor cores.
+constexpr SumError sum_error(i64 k, bool flushed = false, bool truncated = false) {
+  return {gamma(k + 2, truncated ? 0x1p-23 : 0x1p-24), static_cast<double>(k) * (flushed ? 0x1p-126 : 0x1p-150)};
 }
 /// An input below 2^-126 as such an instruction set takes it.
 inline double flush(double input) { return std::fabs(input) < 0x1p-126 ? std::copysign(0.0, input) : input; }

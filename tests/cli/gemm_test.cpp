@@ -388,9 +388,27 @@ TEST(CommandGemm, TargetCheckGoesWithoutAProduct) {
                  {"--target check", "-o"});
   expect_refused(folder.tilewright({"gemm", "a.npy", "a.npy", "--target", "check", "--verify"}),
                  {"--target check", "--verify"});
-  expect_refused(folder.tilewright({"gemm", "a.npy", "a.npy", "--target", "cuda"}), {"cuda", "auto, cpu, check"});
+  expect_refused(folder.tilewright({"gemm", "a.npy", "a.npy", "--target", "tpu"}), {"tpu", "auto, cpu, cuda, check"});
   EXPECT_TRUE(contains(folder.tilewright({"gemm", "a.npy", "a.npy"}).out, "taken by auto"));
   EXPECT_FALSE(contains(folder.tilewright({"gemm", "a.npy", "a.npy", "--target", "cpu"}).out, "auto"));
+}
+
+// With a GPU the product is right; without one the refusal says what is missing.
+TEST(CommandGemm, TargetCudaMultipliesOrSaysWhyNot) {
+  Folder folder;
+  folder.python("np.save('a.npy', np.random.default_rng(1).uniform(-1, 1, (65, 33)).astype('f2'))");
+  const auto ran = folder.tilewright({"gemm", "a.npy", "a.npy", "--tb", "--target", "cuda", "--verify"});
+  if (contains(folder.tilewright({"info"}).out, "cuda   unavailable")) {
+    expect_refused(ran, {"the target cuda is unavailable: ", "--target cpu"});
+  } else {
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_TRUE(contains(ran.out, "PASS")) << ran.out;
+    EXPECT_TRUE(contains(ran.out, "mma=mma_sync")) << ran.out;
+  }
+  expect_refused(folder.tilewright({"gemm", "a.npy", "a.npy", "--tb", "--target", "cuda", "--explain"}),
+                 {"--explain", "--target cuda"});
+  expect_refused(folder.tilewright({"gemm", "a.npy", "a.npy", "--tb", "--cache", "kernels"}),
+                 {"--cache", "--target cuda"});
 }
 
 // A signal at any moment leaves the old file or the new one, and nothing else.

@@ -119,6 +119,12 @@ constexpr bool admits(const B& bound, int position) {
   }
 }
 
+/// Whether a bound is two numbers: neither missing nor a promise.
+template <class B>
+inline constexpr bool has_limits = false;
+template <class I>
+inline constexpr bool has_limits<Bound<I>> = true;
+
 /// Why a mask does not fit the index that addresses the same axis, said at compile time.
 template <class I, class B>
 constexpr bool bound_fits() {

@@ -201,15 +201,23 @@ constexpr Term<0, I> flip(Term<1, I> term) {
 }
 }  // namespace detail
 
+namespace detail {
+/// Pointers with rows and columns exchanged.
+template <class E, class R, class C>
+constexpr auto exchanged(const Pointers<E, R, C>& pointers) {
+  const auto row_term = flip(pointers.col_term);
+  const auto col_term = flip(pointers.row_term);
+  return Pointers<E, plain<decltype(row_term)>, plain<decltype(col_term)>>{pointers.root, pointers.offset, row_term,
+                                                                           col_term};
+}
+}  // namespace detail
+
 /// A load with rows and columns exchanged: the same elements, read the other way round.
 template <class P, class M>
 constexpr auto trans(const Load<P, M>& load) {
-  const auto row_term = detail::flip(load.pointers.col_term);
-  const auto col_term = detail::flip(load.pointers.row_term);
-  using Q = Pointers<typename P::element, plain<decltype(row_term)>, plain<decltype(col_term)>>;
+  const auto pointers = detail::exchanged(load.pointers);
   using N = Mask<plain<decltype(load.mask.cols)>, plain<decltype(load.mask.rows)>>;
-  return Load<Q, N>{
-      {load.pointers.root, load.pointers.offset, row_term, col_term}, {load.mask.cols, load.mask.rows}, load.other};
+  return Load<plain<decltype(pointers)>, N>{pointers, {load.mask.cols, load.mask.rows}, load.other};
 }
 
 }  // namespace tilewright::tile

@@ -30,14 +30,23 @@ struct TileCoord {
   friend constexpr bool operator==(const TileCoord&, const TileCoord&) = default;
 };
 
+namespace detail {
+/// tile_of in integers that hold the number of tiles: divisions of 64 bits are slow on some targets.
+template <class Int>
+constexpr TileCoord tile_in(Order order, Int tile_rows, Int tile_cols, Int id) {
+  if (order.kind == OrderKind::linear) return {static_cast<i64>(id / tile_cols), static_cast<i64>(id % tile_cols)};
+  // The band avoids overflow of group * cols.
+  const Int band = order.group < static_cast<i64>(tile_rows) ? static_cast<Int>(order.group) : tile_rows;
+  const Int first = id / (band * tile_cols) * band;                      // first row of this group
+  const Int rows = tile_rows - first < band ? tile_rows - first : band;  // the last group may be short
+  const Int within = id % (band * tile_cols);
+  return {static_cast<i64>(first + within % rows), static_cast<i64>(within / rows)};
+}
+}  // namespace detail
+
 /// The tile that program `id` owns, 0 <= id < grid.rows * grid.cols. A bijection for every grid and every group >= 1.
 constexpr TileCoord tile_of(Order order, TileGrid grid, i64 id) {
-  if (order.kind == OrderKind::linear) return {id / grid.cols, id % grid.cols};
-  const i64 band = order.group < grid.rows ? order.group : grid.rows;    // avoids overflow of group * cols
-  const i64 first = id / (band * grid.cols) * band;                      // first row of this group
-  const i64 rows = grid.rows - first < band ? grid.rows - first : band;  // the last group may be short
-  const i64 within = id % (band * grid.cols);
-  return {first + within % rows, within / rows};
+  return detail::tile_in<i64>(order, grid.rows, grid.cols, id);
 }
 
 /// The inverse of tile_of.

@@ -146,7 +146,7 @@ constexpr auto trans(const T& value) {
   return value.transposed();
 }
 
-/// Sums and maxima along a row, (M, 1), or along a column, (1, N); in order of position.
+/// Sums and maxima along a row, (M, 1), or along a column, (1, N); in an order that the target and the shapes fix.
 template <TileValue T>
 constexpr auto row_sum(const T& value) {
   return value.template reduce<op::Add, 1>();

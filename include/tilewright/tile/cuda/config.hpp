@@ -1,0 +1,45 @@
+// How a kernel is compiled for a GPU: the parts of a plan that device code must know at compile time. Plain numbers,
+// shared by the host, which writes them into the text that is compiled, and by the executor, whose template parameter
+// they are.
+#pragma once
+
+#include <tilewright/tile/element.hpp>
+
+namespace tilewright::cuda {
+
+/// The way of a block of memory into shared memory. All zero-fill what the mask leaves out and read nothing there.
+enum class Via : unsigned char {
+  gather,      // element by element: any strides, any index
+  async_copy,  // cp.async of `bytes`: unit stride along one axis, rows that start at multiples of `bytes`
+  realign,     // unit stride, rows that start anywhere: aligned 16-byte loads, shifted in registers
+};
+
+/// One operand's mover, as the launcher promises that its memory allows.
+struct Move {
+  Via via = Via::gather;
+  int axis = 1;   // the axis whose neighbours are adjacent in shared memory, and in memory unless gathered: 0 rows, 1
+                  // columns of the load as the kernel writes it
+  int bytes = 0;  // of one async_copy: 16, 8 or 4
+};
+
+inline constexpr int most_moves = 4;
+
+struct Config {
+  int warps = 4;
+  int stages = 3;            // blocks of K in flight in a pipeline
+  Move moves[most_moves]{};  // of the first, second, … load of a pipeline's step, or operand of a dot
+  int ring_bytes = 0;        // shared memory of a pipeline's stages
+  int scratch_bytes = 0;     // and of everything else, behind them; Footprint counts both
+
+  constexpr int threads() const { return warps * 32; }
+  /// Whether some block arrives as it lies in memory and is settled afterwards.
+  constexpr bool settles() const {
+    for (const Move& move : moves) {
+      if (move.via == Via::realign) return true;
+    }
+    return false;
+  }
+  constexpr Move move(int operand) const { return operand < most_moves ? moves[operand] : Move{}; }
+};
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,41 @@
+// The planner for GPUs: the same steps as the CPU's (planner.cpp), over a table of tiles and a description of a device.
+// Arithmetic alone: it runs on a device that a test invents.
+#pragma once
+
+#include <array>
+
+#include <tilewright/plan.hpp>
+
+namespace tilewright::plan {
+
+/// What the planner knows of a GPU.
+struct GpuDescription {
+  i64 multiprocessors = 1;
+  i64 shared_bytes = 48 << 10;  // that one program may use
+};
+
+/// A tile with the warps and stages that go with it.
+struct GpuTile {
+  TileShape tile;
+  int warps, stages;
+};
+
+/// The tiles that the operator's program is launched with: one table for the planner and for the code that launches.
+/// The first serves products with a short side.
+inline constexpr std::array gpu_tiles = {
+    GpuTile{{16, 64, 64}, 4, 4},   GpuTile{{64, 32, 32}, 4, 3},   GpuTile{{64, 64, 64}, 4, 3},
+    GpuTile{{128, 128, 32}, 4, 4}, GpuTile{{128, 128, 64}, 8, 3},
+};
+
+/// The mover of an operand of this layout class, and the instruction that multiplies this element type.
+Mover gpu_mover(const LayoutClass& layout);
+Mma gpu_mma(DType input);
+
+/// Bytes of shared memory that a plan's pipeline takes.
+i64 shared_bytes_of(const Plan& plan, DType input);
+
+/// Chooses the fields that the request leaves open, as choose_plan does for a CPU. Throws plan_value and
+/// plan_unavailable.
+PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, const GpuDescription& gpu);
+
+}  // namespace tilewright::plan

@@ -1,0 +1,132 @@
+// Every kernel compiles for a GPU, from the sources in the binary, without spilling registers. Needs NVRTC and no GPU;
+// where NVRTC is missing, compiling must say so.
+#include <gtest/gtest.h>
+
+#include <examples/kernels/advancing.hpp>
+#include <examples/kernels/atomic_split.hpp>
+#include <examples/kernels/batched.hpp>
+#include <examples/kernels/bias_activation.hpp>
+#include <examples/kernels/gathered.hpp>
+#include <examples/kernels/masked.hpp>
+#include <examples/kernels/modulo.hpp>
+#include <examples/kernels/softmax.hpp>
+#include <examples/kernels/transposed_store.hpp>
+#include <programs/split_k.hpp>
+#include <tilewright/cuda.hpp>
+#include "cuda/cache.hpp"
+
+namespace {
+
+using namespace tilewright;
+using cuda::Via;
+
+constexpr cuda::Move along_rows{Via::async_copy, 0, 16}, along_cols{Via::async_copy, 1, 16},
+    narrow{Via::async_copy, 1, 4}, realigned{Via::realign, 1, 0}, realigned_rows{Via::realign, 0, 0},
+    gathered{Via::gather, 1, 0};
+
+/// Compiles a kernel under some launches for two architectures.
+template <class Kernel, class Args>
+void compiles(const std::string& header, const std::string& kernel_name, const std::string& args_name,
+              const std::vector<cuda::Launch>& launches) {
+  const cuda::KernelText text{{header}, kernel_name, args_name};
+  cuda::set_cache_folder({});  // compile, and leave the user's cache alone
+  for (const cuda::Launch& how : launches) {
+    for (const char* const architecture : {"sm_80", "sm_90a"}) {
+      SCOPED_TRACE(kernel_name + " for " + architecture + ", w" + std::to_string(how.warps) + " s" +
+                   std::to_string(how.stages));
+      if (cuda::compiler_missing() != nullptr) {
+        try {
+          cuda::compile<Kernel, Args>(text, how, architecture);
+          FAIL() << "compiled without a compiler";
+        } catch (const Error& error) {
+          EXPECT_EQ(error.code(), ErrorCode::target) << error.what();
+        }
+        continue;
+      }
+      const cuda::KernelFacts facts = cuda::compile<Kernel, Args>(text, how, architecture);
+      EXPECT_EQ(facts.spilled_bytes, 0);
+      EXPECT_GT(facts.registers, 0);
+      EXPECT_LE(facts.registers, 255);
+      EXPECT_GT(facts.shared_bytes, 0);
+    }
+  }
+}
+
+cuda::Launch with(int warps, int stages, cuda::Move a, cuda::Move b) {
+  cuda::Launch how{{1}};
+  how.warps = warps;
+  how.stages = stages;
+  how.moves[0] = a;
+  how.moves[1] = b;
+  return how;
+}
+
+constexpr const char* f16_args = "tilewright::f16, tilewright::f16>";
+
+template <template <int, int, int> class K, class Args = kernels::MatmulArgs<f16, f16>>
+void example(const std::string& file, const std::string& name, const std::string& args = "MatmulArgs") {
+  compiles<K<64, 32, 32>, Args>("examples/kernels/" + file + ".hpp", "kernels::" + name + "<64, 32, 32>",
+                                "kernels::" + args + "<" + f16_args,
+                                {with(4, 3, along_cols, along_cols), with(4, 2, gathered, realigned)});
+}
+
+TEST(CudaCompile, masked) { example<kernels::Masked>("masked", "Masked"); }
+TEST(CudaCompile, advancing) { example<kernels::Advancing>("advancing", "Advancing"); }
+TEST(CudaCompile, modulo) { example<kernels::ModuloRows>("modulo", "ModuloRows"); }
+TEST(CudaCompile, transposed_store) { example<kernels::TransposedStore>("transposed_store", "TransposedStore"); }
+TEST(CudaCompile, bias_activation) {
+  example<kernels::BiasActivation, kernels::BiasArgs<f16, f16>>("bias_activation", "BiasActivation", "BiasArgs");
+}
+TEST(CudaCompile, gathered) {
+  example<kernels::GatheredRows, kernels::GatheredArgs<f16, f16>>("gathered", "GatheredRows", "GatheredArgs");
+}
+TEST(CudaCompile, batched) {
+  example<kernels::Batched, kernels::BatchedArgs<f16, f16>>("batched", "Batched", "BatchedArgs");
+}
+TEST(CudaCompile, atomic_split) {
+  compiles<kernels::AtomicSplit<64, 32, 32>, kernels::MatmulArgs<f16, float>>(
+      "examples/kernels/atomic_split.hpp", "kernels::AtomicSplit<64, 32, 32>",
+      "kernels::MatmulArgs<tilewright::f16, float>", {with(4, 3, along_cols, along_cols)});
+}
+TEST(CudaCompile, softmax) {
+  compiles<kernels::RowSoftmax<16, 320>, kernels::SoftmaxArgs<f16, f16>>(
+      "examples/kernels/softmax.hpp", "kernels::RowSoftmax<16, 320>",
+      "kernels::SoftmaxArgs<tilewright::f16, tilewright::f16>", {with(4, 1, gathered, gathered)});
+}
+
+TEST(CudaCompile, operator_programs) {
+  constexpr programs::Tiles reference{64, 32, 32}, large{128, 128, 64};
+  compiles<programs::Gemm<reference>, programs::GemmArgs<f16, f16>>(
+      "programs/gemm.hpp", "tilewright::programs::Gemm<tilewright::programs::Tiles{64, 32, 32}>",
+      "tilewright::programs::GemmArgs<tilewright::f16, tilewright::f16>",
+      {with(4, 3, along_cols, along_cols), with(4, 3, along_rows, along_rows), with(4, 3, narrow, realigned_rows),
+       with(4, 3, realigned, realigned), with(4, 1, gathered, gathered)});
+  compiles<programs::Gemm<large>, programs::GemmArgs<f16, f16>>(
+      "programs/gemm.hpp", "tilewright::programs::Gemm<tilewright::programs::Tiles{128, 128, 64}>",
+      "tilewright::programs::GemmArgs<tilewright::f16, tilewright::f16>",
+      {with(8, 3, along_cols, along_cols), with(8, 3, along_cols, along_rows), with(8, 3, realigned, realigned)});
+  compiles<programs::Gemm<reference>, programs::GemmArgs<float, float>>(
+      "programs/gemm.hpp", "tilewright::programs::Gemm<tilewright::programs::Tiles{64, 32, 32}>",
+      "tilewright::programs::GemmArgs<float, float>", {with(4, 2, along_cols, along_cols)});
+  compiles<programs::SplitKSum<reference>, programs::SplitKArgs<f16, f16>>(
+      "programs/split_k.hpp", "tilewright::programs::SplitKSum<tilewright::programs::Tiles{64, 32, 32}>",
+      "tilewright::programs::SplitKArgs<tilewright::f16, tilewright::f16>", {with(4, 3, along_cols, along_cols)});
+  compiles<programs::SplitKReduce<reference>, programs::SplitKArgs<f16, f16>>(
+      "programs/split_k.hpp", "tilewright::programs::SplitKReduce<tilewright::programs::Tiles{64, 32, 32}>",
+      "tilewright::programs::SplitKArgs<tilewright::f16, tilewright::f16>", {with(4, 1, gathered, gathered)});
+}
+
+TEST(CudaCompile, TextThatNamesOtherTypesIsRefused) {
+  if (cuda::compiler_missing() != nullptr) return;  // the tests above say what happens then
+  try {
+    cuda::compile<kernels::Masked<64, 32, 32>, kernels::MatmulArgs<f16, f16>>(
+        {{"examples/kernels/masked.hpp"}, "kernels::Masked<64, 32, 32>", "float"}, with(4, 3, along_cols, along_cols),
+        "sm_90a");
+    FAIL() << "compiled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kernel);
+    EXPECT_NE(std::string(error.what()).find("other types than the host's"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace

@@ -1,0 +1,25 @@
+// What the device check runs: cases by name, each given a worker, each giving the empty string or what is wrong.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <tilewright/cuda.hpp>
+#include <tilewright/plan.hpp>
+#include "tests/cuda/device/memory.hpp"
+
+namespace device_check {
+
+struct Case {
+  std::string name;
+  std::function<std::string(Worker&)> run;
+};
+
+/// reduced: for a run under a sanitizer, which is some hundred times slower.
+void add_gemm_cases(std::vector<Case>& cases, bool reduced);
+void add_kernel_cases(std::vector<Case>& cases, bool reduced);
+void add_operator_cases(std::vector<Case>& cases, bool reduced);
+void add_runtime_cases(std::vector<Case>& cases, bool reduced);
+
+}  // namespace device_check

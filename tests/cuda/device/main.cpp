@@ -1,0 +1,97 @@
+// The check of the target cuda on a device: started by tools/gpu_check.sh, a plain program that needs the driver and
+// NVRTC alone. Cases run on several threads, each with a stream of its own, so that calls meet.
+//
+//   gpu_check [--filter TEXT] [--threads N] [--reduced]
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "tests/cuda/device/cases.hpp"
+
+namespace {
+
+struct Options {
+  std::string filter;
+  int threads = 8;
+  bool reduced = false;
+};
+
+Options parse(int count, char** words) {
+  Options options;
+  for (int i = 1; i < count; ++i) {
+    const std::string word = words[i];
+    const bool more = i + 1 < count;
+    if (word == "--filter" && more) {
+      options.filter = words[++i];
+    } else if (word == "--threads" && more) {
+      options.threads = std::atoi(words[++i]);
+    } else if (word == "--reduced") {
+      options.reduced = true;
+    } else {
+      fmt::print(stderr, "gpu_check [--filter TEXT] [--threads N] [--reduced]\n");
+      std::exit(2);
+    }
+  }
+  if (options.threads < 1) options.threads = 1;
+  return options;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  using namespace device_check;
+  const Options options = parse(count, words);
+  if (const std::string why = tilewright::cuda::unavailable(); !why.empty()) {
+    fmt::print(stderr, "gpu_check: {}\n", why);
+    return 2;
+  }
+  std::vector<Case> all, cases;
+  add_gemm_cases(all, options.reduced);
+  add_kernel_cases(all, options.reduced);
+  add_operator_cases(all, options.reduced);
+  add_runtime_cases(all, options.reduced);
+  for (Case& candidate : all) {
+    if (candidate.name.find(options.filter) != std::string::npos) cases.push_back(std::move(candidate));
+  }
+  std::atomic<std::size_t> next = 0;
+  std::atomic<int> passed = 0, failed = 0;
+  std::mutex printing;
+  const auto work = [&] {
+    try {
+      Worker worker(i64{16} << 20);
+      for (std::size_t i = next++; i < cases.size(); i = next++) {
+        std::string wrong;
+        try {
+          wrong = cases[i].run(worker);
+        } catch (const std::exception& error) {
+          wrong = error.what();
+        }
+        if (wrong.empty()) {
+          ++passed;
+          continue;
+        }
+        constexpr int most_told = 12;
+        if (++failed <= most_told) {
+          const std::lock_guard lock(printing);
+          fmt::print("FAILED {}\n{}\n", cases[i].name, wrong);
+          std::fflush(stdout);
+        }
+      }
+    } catch (const std::exception& error) {
+      const std::lock_guard lock(printing);
+      fmt::print("FAILED to set up a worker: {}\n", error.what());
+      ++failed;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int t = 0; t < options.threads; ++t) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  fmt::print("{} passed, {} failed\n", passed.load(), failed.load());
+  return failed == 0 && passed > 0 ? 0 : 1;
+}

@@ -1,0 +1,110 @@
+// gemm_into on views of a device: the library's own plan and every tile of its table, all types, all layouts; operands
+// in two places are refused by name.
+#include <fmt/format.h>
+
+#include <tilewright/gemm.hpp>
+#include "plan/gpu_planner.hpp"
+#include "tests/cuda/device/cases.hpp"
+#include "tests/oracle/judge.hpp"
+#include "tests/oracle/random.hpp"
+#include "tests/shapes/shapes.hpp"
+
+namespace device_check {
+namespace {
+
+using shapes::Shape;
+
+double whole(i64 seed, i64 i, i64 j) { return static_cast<double>((i * 7 + j * 5 + i * j + seed) % 7 - 3); }
+
+struct Setup {
+  Shape shape;
+  Type in, out;
+  const Layout *la, *lb, *lc;
+  Edge edge;
+  std::string plan;  // empty: the library's choice
+};
+
+std::string multiply(Worker& worker, const Setup& t) {
+  Matrix a(worker, 0, t.in, t.shape.m, t.shape.k, *t.la, t.edge);
+  Matrix b(worker, 1, t.in, t.shape.k, t.shape.n, *t.lb, t.edge);
+  Matrix c(worker, 2, t.out, t.shape.m, t.shape.n, *t.lc, t.edge);
+  a.fill_input([](i64 i, i64 j) { return whole(1, i, j); });
+  b.fill_input([](i64 i, i64 j) { return whole(2, i, j); });
+  c.fill_output();
+  GemmOptions options;
+  options.plan = parse_plan(t.plan);
+  options.stream = worker.stream;
+  const std::string plan = to_string(plan_for(a.view(), b.view(), c.view(), options).plan);
+  gemm_into(a.view(), b.view(), c.view(), options);
+  c.download();
+  const oracle::Claim claim{"cuda", plan, fmt::format("a {}; b {}; c {}", a.describe(), b.describe(), c.describe()),
+                            t.shape.k};
+  oracle::Verdict verdict = oracle::judge(claim, oracle::exact_bits_of(a.cells(), b.cells(), t.out), c.cells());
+  if (c.overwritten_guards() > 0) verdict.report += "guard cells overwritten\n";
+  return verdict.report;
+}
+
+std::string two_places(Worker& worker) {
+  Matrix a(worker, 0, Type::f16, 8, 8, input_layouts()[0], Edge::end);
+  Matrix c(worker, 2, Type::f16, 8, 8, output_layouts()[0], Edge::end);
+  const std::vector<f16> host(64);
+  try {
+    gemm_into(a.view(), view_of(host.data(), 8, 8, 8), c.view());
+  } catch (const Error& error) {
+    const std::string words = error.what();
+    const bool named = words.find("a lies on device 0 and b on the host") != std::string::npos;
+    return error.code() == ErrorCode::device && named ? "" : "refused with other words: " + words;
+  }
+  return "an operand on the host is not refused";
+}
+
+/// Products with an extent of 0: nothing is written, or zeros.
+std::string empty(Worker& worker) {
+  Matrix a(worker, 0, Type::f16, 5, 0, input_layouts()[0], Edge::end);
+  Matrix b(worker, 1, Type::f16, 0, 7, input_layouts()[0], Edge::end);
+  Matrix c(worker, 2, Type::f16, 5, 7, output_layouts()[1], Edge::end);
+  c.fill_output();
+  GemmOptions options;
+  options.stream = worker.stream;
+  gemm_into(a.view(), b.view(), c.view(), options);
+  c.download();
+  for (const std::uint32_t bits : oracle::bits_of(c.cells())) {
+    if (bits != 0) return fmt::format("an empty sum has the bits {:x}", bits);
+  }
+  return c.overwritten_guards() > 0 ? "guard cells overwritten" : "";
+}
+
+}  // namespace
+
+void add_operator_cases(std::vector<Case>& cases, bool reduced) {
+  const auto& inputs = input_layouts();
+  const auto& outputs = output_layouts();
+  oracle::Random random(5);
+  const auto pick = [&](const std::vector<Layout>& from) {
+    return &from[static_cast<std::size_t>(random.whole(0, static_cast<i64>(from.size()) - 1))];
+  };
+  const auto add = [&](const Setup& t) {
+    cases.push_back({fmt::format("operator.{}-{} {}x{}x{} a {}, b {}, c {}, {}", oracle::format(t.in).name,
+                                 oracle::format(t.out).name, t.shape.m, t.shape.n, t.shape.k, t.la->name, t.lb->name,
+                                 t.lc->name, t.plan.empty() ? "own plan" : t.plan),
+                     [=](Worker& worker) { return multiply(worker, t); }});
+  };
+  const std::vector<Shape> some = {{1, 1, 1}, {130, 70, 65}, {5, 300, 257}, {300, 260, 200}, {1, 512, 1000}};
+  for (const Shape& s : some) {
+    for (const Type in : oracle::all_types) {
+      for (const Type out : oracle::all_types) {
+        if (reduced && (in != Type::f16 || out != Type::f16)) continue;
+        add({s, in, out, pick(inputs), pick(inputs), pick(outputs), Edge::end, ""});
+      }
+    }
+    for (const plan::GpuTile& tile : plan::gpu_tiles) {
+      const std::string plan = fmt::format("{}x{}x{}", tile.tile.m, tile.tile.n, tile.tile.k);
+      add({s, Type::f16, Type::f16, &inputs[0], &inputs[5], &outputs[1], Edge::begin, plan});
+      if (!reduced) add({s, Type::f16, Type::f32, &inputs[1], &inputs[8], &outputs[0], Edge::end, plan});
+    }
+  }
+  cases.push_back({"operator.two_places", two_places});
+  cases.push_back({"operator.empty", empty});
+}
+
+}  // namespace device_check

@@ -1,0 +1,43 @@
+#!/bin/bash
+# Checks the target cuda on this machine's GPU; the last line counts. Needs the folder bin of the preset relocatable, with
+# gpu_check in it (cmake --build … --target gpu_check), the NVIDIA driver and NVRTC; nothing else.
+#
+# Usage: tools/gpu_check.sh [BIN]      BIN: that folder; build/relocatable/bin beside this script's folder by default
+set -u -o pipefail
+bin=${1:-$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build/relocatable/bin}
+check=$bin/gpu_check
+[ -x "$check" ] || { echo "gpu_check.sh: $check is not there: build it with the preset relocatable" >&2; exit 2; }
+log=$(mktemp) || exit 2
+trap 'rm -f "$log"' EXIT
+
+passed=0 failed=0
+# count TEXT…: adds the last "N passed, M failed" of the log.
+count() {
+  local line
+  line=$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1)
+  if [[ $line =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]]; then
+    passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+  else
+    echo "it ended without a count" && failed=$((failed + 1))
+  fi
+}
+
+timeout 400 "$check" 2>&1 | tee "$log"
+count
+
+# The same under NVIDIA's checkers, over a reduced battery: each must end clean.
+if command -v compute-sanitizer >/dev/null; then
+  for tool in memcheck racecheck initcheck synccheck; do
+    if timeout 300 compute-sanitizer --tool "$tool" --error-exitcode 9 --report-api-errors no "$check" --reduced --threads 1 >"$log" 2>&1; then
+      echo "compute-sanitizer $tool: clean ($(grep -E '^[0-9]+ passed' "$log"))" && passed=$((passed + 1))
+    else
+      grep -vE '^\s*$' "$log" | head -n 40
+      echo "compute-sanitizer $tool: not clean" && failed=$((failed + 1))
+    fi
+  done
+else
+  echo "compute-sanitizer: not on the path, not run"
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
