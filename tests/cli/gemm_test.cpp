@@ -270,8 +270,8 @@ TEST(CommandGemm, SummarisesWithoutAnOutputFile) {
   folder.python("np.save('a.npy', np.ones((130, 65), 'f2')); np.save('b.npy', np.ones((65, 70), 'f2'))");
   const Ran ran = folder.tilewright({"gemm", "a.npy", "b.npy", "--plan", "64x32x32", "--slice-a", ":,::1"});
   EXPECT_EQ(ran.status, 0) << ran.err;
-  for (const char* part : {"130x65", "65x70", "130x70", "1,183,000 FLOP", "64x32x32", "GFLOP/s", "threads", "workspace",
-                           "give -o FILE", "a.npy [:,::1]"}) {
+  for (const char* part : {"130x65", "65x70", "130x70", "1,183,000 FLOP", "64x32x32", "GFLOP/s", "1 thread",
+                           "workspace", "give -o FILE", "a.npy [:,::1]"}) {
     EXPECT_TRUE(contains(ran.out, part)) << part << " is not in:\n" << ran.out;
   }
   EXPECT_EQ(folder.names().size(), 2u);
