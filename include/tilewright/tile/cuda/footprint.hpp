@@ -57,7 +57,7 @@ class Tile : public tile::Value {
   template <class Load>
   auto materialize(const Load&) const {
     constexpr int r = Load::rows, c = Load::cols;
-    if constexpr ((r == 1 || r == L::m) && (c == 1 || c == L::n)) {
+    if constexpr (slice_of<L, r, c>) {
       return Tile<typename Load::element, r, c, L, W, For>();
     } else {
       return Tile<typename Load::element, r, c, Fragments<r, c, W>, W, For>();

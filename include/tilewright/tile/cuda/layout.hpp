@@ -82,6 +82,10 @@ struct Flipped<Transposed<L>> {
 template <class L>
 using flipped = typename Flipped<L>::type;
 
+/// Whether R x N values are a row, a column or all of what L distributes, and so can be where L has them.
+template <class L, int R, int N>
+inline constexpr bool slice_of = (R == 1 || R == L::m) && (N == 1 || N == L::n);
+
 namespace detail {
 template <class L, int M, int N, class K, int R, int C, int W>
 constexpr auto combined() {

@@ -1,0 +1,415 @@
+// Values of the CUDA executor: distributed over the registers of a program's threads, as layout.hpp says which holds what.
+//
+// Loads of a pipeline's steps and operands of dot are in shared memory instead (Staged). Shared memory is one piece: a
+// pipeline's ring of stages, and behind it scratch memory for what warps must tell each other. Every use of scratch
+// memory begins with a barrier, so that the one before has been read. Start at Tile.
+#pragma once
+
+#include <tilewright/tile/cuda/multiply.hpp>
+#include <tilewright/tile/cuda/store.hpp>
+#include <tilewright/tile/tile.hpp>
+
+namespace tilewright::cuda {
+
+extern __shared__ __align__(128) unsigned char shared_memory[];
+
+/// The shared addresses of a pipeline's ring and of scratch memory.
+__device__ inline u32 ring_address() { return ptx::shared_address(shared_memory); }
+template <Config C, int Bytes>
+__device__ u32 scratch_address() {
+  static_assert(Bytes <= C.scratch_bytes, "cuda: more scratch memory is needed than the launch provides");
+  return ring_address() + static_cast<u32>(C.ring_bytes);
+}
+
+/// A block of a pipeline's step, in shared memory. A load in the eyes of the language: dot takes it as it is,
+/// arithmetic reads it.
+template <class E, int R, int N, int Axis>
+struct Staged {
+  using load_tag = void;
+  using element = E;
+  static constexpr int rows = R, cols = N;
+  using Block = cuda::Block<R, N, element_bytes<E>, Axis>;
+  u32 address;
+
+  __device__ float at(int row, int col) const {
+    const u32 from = address + static_cast<u32>(Axis == 1 ? Block::offset(row, col) : Block::offset(col, row));
+    if constexpr (tile::is_same<E, float>) {
+      return ptx::load_shared_float(from);
+    } else {
+      return ptx::widen(E{ptx::load_shared_half(from)});
+    }
+  }
+};
+
+namespace detail {
+/// The start value of a reduction: what changes nothing.
+template <class Op>
+inline constexpr float neutral = -0.0f;
+template <>
+inline constexpr float neutral<tile::op::Max> = -tile::infinity;
+}  // namespace detail
+
+/// M x N values over the threads of a program, distributed as L says. T is the element type the values are rounded to.
+template <class T, int M, int N, class L, Config C>
+class Tile : public tile::Value {
+ public:
+  using element = T;
+  using Layout = L;
+  static constexpr int rows = M;
+  static constexpr int cols = N;
+  static constexpr int row_slots = M == 1 ? 1 : L::row_slots;
+  static constexpr int col_slots = N == 1 ? 1 : L::col_slots;
+  float values[row_slots][col_slots];
+
+  /// The row and the column of this thread's elements in a slot.
+  __device__ static int row(int slot) { return M == 1 ? 0 : L::row(warp_index(), lane_index(), slot); }
+  __device__ static int col(int slot) { return N == 1 ? 0 : L::col(warp_index(), lane_index(), slot); }
+
+  /// f(row, col, value) for every element that this thread holds.
+  template <class F>
+  __device__ void each(F function) const {
+#pragma unroll
+    for (int i = 0; i < row_slots; ++i) {
+#pragma unroll
+      for (int j = 0; j < col_slots; ++j) {
+        const int r = row(i), c = col(j);
+        if (L::exact || (r < M && c < N)) function(r, c, values[i][j]);
+      }
+    }
+  }
+  /// The same for elements of which this thread is the only, or the first, holder.
+  template <class F>
+  __device__ void each_owned(F function) const {
+    if ((M == 1 && L::row(warp_index(), lane_index(), 0) != 0) ||
+        (N == 1 && L::col(warp_index(), lane_index(), 0) != 0)) {
+      return;
+    }
+    each(function);
+  }
+  /// function(row, col) as this thread's elements; what is no element is `outside`.
+  template <class F>
+  __device__ static Tile filled(F function, float outside = 0.0f) {
+    Tile result;
+#pragma unroll
+    for (int i = 0; i < row_slots; ++i) {
+#pragma unroll
+      for (int j = 0; j < col_slots; ++j) {
+        const int r = row(i), c = col(j);
+        result.values[i][j] = L::exact || (r < M && c < N) ? function(r, c) : outside;
+      }
+    }
+    return result;
+  }
+
+  // What tile/value.hpp forwards to.
+
+  /// A load into this value's distribution, where it is a row, a column or all of it; else into its own.
+  template <class P, class Mask>
+  __device__ auto materialize(const tile::Load<P, Mask>& load) const {
+    using Own = typename Pick<slice_of<L, P::rows, P::cols>, L, Fragments<P::rows, P::cols, C.warps>>::type;
+    return Tile<typename tile::Load<P, Mask>::element, P::rows, P::cols, Own, C>::read(load);
+  }
+  template <class E, int R, int K, int Axis>
+  __device__ auto materialize(const Staged<E, R, K, Axis>& staged) const {
+    using Own = typename Pick<slice_of<L, R, K>, L, Fragments<R, K, C.warps>>::type;
+    return Tile<E, R, K, Own, C>::filled([&](int r, int c) { return staged.at(r, c); });
+  }
+  template <class P, class Mask>
+  __device__ static Tile read(const tile::Load<P, Mask>& load) {
+    const Source<tile::Load<P, Mask>, 1> source(load);
+    const float other = ptx::widen(ptx::round_to<T>(load.other));
+    return filled([&](int r, int c) {
+      if (!(source.rows.admits(r) && source.cols.admits(c))) return other;
+      return ptx::widen(
+          source.read(source.row_address(r) + static_cast<unsigned long long>(source.cols.offset(c)) * sizeof(T)));
+    });
+  }
+
+  template <class A, class B>
+  __device__ void accumulate(const tile::Product<A, B>& product) {
+    static_assert(tile::is_same<L, Fragments<M, N, C.warps>>,
+                  "cuda: the accumulator of dot must be a value of its own, not a transposed one");
+    using X = tile::plain<A>;
+    using Y = tile::plain<B>;
+    constexpr int k = tile::Product<A, B>::k;
+    constexpr int a_bytes = operand_bytes<X>(), b_bytes = operand_bytes<Y>();
+    u32 at = 0;
+    if constexpr (a_bytes + b_bytes > 0) {
+      at = scratch_address<C, a_bytes + b_bytes>();
+      __syncthreads();
+    }
+    u32 a = bring<0>(product.a, at), b = bring<1>(product.b, at + a_bytes);
+    if constexpr (a_bytes + b_bytes > 0) {
+      ptx::async_commit();
+      ptx::async_wait<0>();
+      __syncthreads();
+      if constexpr (C.settles()) {
+        a = settle<0>(product.a, a);
+        b = settle<1>(product.b, b);
+        __syncthreads();
+      }
+    }
+    multiply<typename X::element, k, L, OperandBlock<X, 0>, OperandBlock<Y, 1>>(values, a, b);
+  }
+
+  template <class P, class Mask>
+  __device__ void store(const P& pointers, const Mask& mask) const {
+    if constexpr (M == 1 || N == 1) {
+      const Target<P, Mask> target(pointers, mask);
+      each_owned([&](int r, int c, float value) { target.write(r, c, value); });
+    } else if constexpr (L::transposed) {
+      using Exchanged = tile::Mask<tile::plain<decltype(mask.cols)>, tile::plain<decltype(mask.rows)>>;
+      transposed().store(tile::detail::exchanged(pointers), Exchanged{mask.cols, mask.rows});
+    } else {
+      const Target<P, Mask> target(pointers, mask);
+      const u32 scratch = scratch_address<C, staging_bytes<L, element_bytes<typename P::element>>>();
+      __syncthreads();  // scratch memory may be in use
+      // Along the axis on which memory is adjacent, so that a warp writes whole rows of it.
+      if (target.adjacent_rows()) {
+        store_along<0>(*this, target, scratch);
+      } else {
+        store_along<1>(*this, target, scratch);
+      }
+    }
+  }
+
+  template <class P, class Mask>
+  __device__ void atomic_add(const P& pointers, const Mask& mask) const {
+    const Target<P, Mask> target(pointers, mask);
+    each_owned([&](int r, int c, float value) {
+      if (target.admits(r, c)) atomicAdd(reinterpret_cast<float*>(target.address(r, c)), value);
+    });
+  }
+
+  template <class Op>
+  __device__ auto map() const {
+    return map_function([](float x) { return Op::apply(x); });
+  }
+  template <class F>
+  __device__ Tile<float, M, N, L, C> map_function(F function) const {
+    Tile<float, M, N, L, C> result;
+#pragma unroll
+    for (int i = 0; i < row_slots; ++i) {
+#pragma unroll
+      for (int j = 0; j < col_slots; ++j) result.values[i][j] = function(values[i][j]);
+    }
+    return result;
+  }
+  template <class Op, bool NumberFirst>
+  __device__ auto zip_number(float number) const {
+    return map_function([number](float x) { return NumberFirst ? Op::apply(number, x) : Op::apply(x, number); });
+  }
+  template <class E>
+  __device__ Tile<E, M, N, L, C> cast() const {
+    Tile<E, M, N, L, C> result;
+#pragma unroll
+    for (int i = 0; i < row_slots; ++i) {
+#pragma unroll
+      for (int j = 0; j < col_slots; ++j) result.values[i][j] = ptx::widen(ptx::round_to<E>(values[i][j]));
+    }
+    return result;
+  }
+
+  template <class Op, class U>
+  __device__ auto zip(const U& other) const {
+    return combine(other, [](float x, float y, int, int) { return Op::apply(x, y); });
+  }
+  template <class Mask, class Y>
+  __device__ auto select(const Mask& mask, const Y& other) const {
+    const auto holds = [&](int r, int c) {
+      return tile::detail::admits(mask.rows, r) && tile::detail::admits(mask.cols, c);
+    };
+    if constexpr (tile::TileValue<Y>) {
+      return combine(other, [&](float x, float y, int r, int c) { return holds(r, c) ? x : y; });
+    } else {
+      Tile<float, M, N, L, C> result;
+#pragma unroll
+      for (int i = 0; i < row_slots; ++i) {
+#pragma unroll
+        for (int j = 0; j < col_slots; ++j) {
+          result.values[i][j] = holds(row(i), col(j)) ? values[i][j] : static_cast<float>(other);
+        }
+      }
+      return result;
+    }
+  }
+
+  __device__ Tile<T, N, M, flipped<L>, C> transposed() const {
+    Tile<T, N, M, flipped<L>, C> result;
+#pragma unroll
+    for (int i = 0; i < row_slots; ++i) {
+#pragma unroll
+      for (int j = 0; j < col_slots; ++j) result.values[j][i] = values[i][j];
+    }
+    return result;
+  }
+
+  /// Each thread in order of position, then the threads of a warp in pairs, then the warps in order: always the same
+  /// sums.
+  template <class Op, int Along>
+  __device__ auto reduce() const {
+    if constexpr (L::transposed) {
+      return transposed().template reduce<Op, 1 - Along>().transposed();
+    } else {
+      Tile<float, Along == 1 ? M : 1, Along == 1 ? 1 : N, L, C> result;
+      constexpr int kept = Along == 1 ? row_slots : col_slots, reduced = Along == 1 ? col_slots : row_slots;
+      const auto slot = [&](int i) -> float& { return Along == 1 ? result.values[i][0] : result.values[0][i]; };
+#pragma unroll
+      for (int i = 0; i < kept; ++i) {
+        float sum = detail::neutral<Op>;
+#pragma unroll
+        for (int j = 0; j < reduced; ++j) {
+          const bool inside = L::exact || (Along == 1 ? col(j) < N : row(j) < M);
+          if (inside) sum = Op::apply(sum, Along == 1 ? values[i][j] : values[j][i]);
+        }
+        if constexpr ((Along == 1 ? N : M) > 1) {
+#pragma unroll
+          for (int step = Along == 1 ? 1 : 4; step < (Along == 1 ? 4 : 32); step *= 2) {
+            sum = Op::apply(sum, __shfl_xor_sync(0xffffffffu, sum, step));
+          }
+        }
+        slot(i) = sum;
+      }
+      constexpr int bytes = reduction_bytes<L, Along>();
+      if constexpr (bytes > 0 && (Along == 1 ? N : M) > 1) {
+        constexpr int warps = Along == 1 ? L::warp_cols : L::warp_rows;
+        const u32 scratch = scratch_address<C, bytes>();
+        const int own = Along == 1 ? warp_index() % L::warp_cols : warp_index() / L::warp_cols;
+        const auto place = [&](int i, int warp) {
+          return scratch + static_cast<u32>(((Along == 1 ? row(i) : col(i)) * warps + warp) * 4);
+        };
+        const auto exists = [&](int i) { return L::exact || (Along == 1 ? row(i) < M : col(i) < N); };
+        __syncthreads();
+        if ((Along == 1 ? lane_index() % 4 : lane_index() / 4) == 0) {
+#pragma unroll
+          for (int i = 0; i < kept; ++i) {
+            if (exists(i)) ptx::store_shared(place(i, own), slot(i));
+          }
+        }
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < kept; ++i) {
+          if (!exists(i)) continue;
+          float sum = ptx::load_shared_float(place(i, 0));
+#pragma unroll
+          for (int w = 1; w < warps; ++w) sum = Op::apply(sum, ptx::load_shared_float(place(i, w)));
+          slot(i) = sum;
+        }
+      }
+      return result;
+    }
+  }
+
+  /// The same value, distributed as D.
+  template <class D>
+  __device__ auto distributed() const {
+    if constexpr (tile::is_same<L, D>) {
+      return *this;
+    } else {
+      const u32 scratch = scratch_address<C, exchange_bytes<M, N>>();
+      __syncthreads();
+      each_owned(
+          [&](int r, int c, float value) { ptx::store_shared(scratch + static_cast<u32>(r * N + c) * 4u, value); });
+      __syncthreads();
+      return Tile<T, M, N, D, C>::filled(
+          [&](int r, int c) { return ptx::load_shared_float(scratch + static_cast<u32>(r * N + c) * 4u); });
+    }
+  }
+
+ private:
+  template <class, int, int, class, Config>
+  friend class Tile;
+
+  /// function(x, y, row, col) over this value and another, an axis of extent 1 repeated.
+  template <class U, class F>
+  __device__ auto combine(const U& other, F function) const {
+    constexpr int m = M > U::rows ? M : U::rows, n = N > U::cols ? N : U::cols;
+    using D = CombinedLayout<L, M, N, typename U::Layout, U::rows, U::cols, C.warps>;
+    const auto x = distributed<D>();
+    const auto y = other.template distributed<D>();
+    using Result = Tile<float, m, n, D, C>;
+    Result result;
+#pragma unroll
+    for (int i = 0; i < Result::row_slots; ++i) {
+#pragma unroll
+      for (int j = 0; j < Result::col_slots; ++j) {
+        result.values[i][j] =
+            function(x.values[M == 1 ? 0 : i][N == 1 ? 0 : j], y.values[U::rows == 1 ? 0 : i][U::cols == 1 ? 0 : j],
+                     Result::row(i), Result::col(j));
+      }
+    }
+    return result;
+  }
+
+  // Operands of dot: Which is 0 for a, 1 for b.
+
+  template <class X>
+  struct OperandOf;
+  template <class P, class Mask>
+  struct OperandOf<tile::Load<P, Mask>> {
+    template <int Which>
+    using Block = BlockOf<tile::Load<P, Mask>, C.move(Which).axis>;
+    static constexpr bool staged = false;
+  };
+  template <class E, int R, int K, int Axis>
+  struct OperandOf<Staged<E, R, K, Axis>> {
+    template <int>
+    using Block = typename Staged<E, R, K, Axis>::Block;
+    static constexpr bool staged = true;
+  };
+  template <class E, int R, int K, class D>
+  struct OperandOf<Tile<E, R, K, D, C>> {
+    template <int>
+    using Block = cuda::Block<R, K, element_bytes<E>, 1>;
+    static constexpr bool staged = false;
+  };
+  template <class X, int Which>
+  using OperandBlock = typename OperandOf<X>::template Block<Which>;
+  template <class X>
+  static constexpr int operand_bytes() {
+    return OperandOf<X>::staged ? 0 : operand_need<X>(C.settles());
+  }
+
+  /// Puts an operand into scratch memory at `at`, if it is not in shared memory yet; gives its address.
+  template <int Which, class P, class Mask>
+  __device__ static u32 bring(const tile::Load<P, Mask>& load, u32 at) {
+    using Carrier = Mover<tile::Load<P, Mask>, C.move(Which), C.threads()>;
+    Carrier::put(Carrier::fetch(load, at), at);
+    return at;
+  }
+  template <int, class E, int R, int K, int Axis>
+  __device__ static u32 bring(const Staged<E, R, K, Axis>& staged, u32) {
+    return staged.address;
+  }
+  template <int Which, class E, int R, int K, class D>
+  __device__ static u32 bring(const Tile<E, R, K, D, C>& value, u32 at) {
+    value.each_owned([&](int r, int c, float x) {
+      const u32 to = at + static_cast<u32>(OperandBlock<Tile<E, R, K, D, C>, Which>::offset(r, c));
+      if constexpr (tile::is_same<E, float>) {
+        ptx::store_shared(to, x);
+      } else {
+        ptx::store_shared(to, ptx::round_to<E>(x).bits);
+      }
+    });
+    return at;
+  }
+
+  /// Settles an operand behind its raw area, if its mover does; gives the address of its block.
+  template <int Which, class P, class Mask>
+  __device__ static u32 settle(const tile::Load<P, Mask>& load, u32 at) {
+    using Carrier = Mover<tile::Load<P, Mask>, C.move(Which), C.threads()>;
+    if constexpr (Carrier::settles) {
+      const u32 block = at + static_cast<u32>(raw_bytes<tile::Load<P, Mask>>);
+      Carrier::settle(load, at, block);
+      return block;
+    } else {
+      return at;
+    }
+  }
+  template <int, class X>
+  __device__ static u32 settle(const X&, u32 at) {
+    return at;
+  }
+};
+
+}  // namespace tilewright::cuda
