@@ -141,9 +141,9 @@ struct PlanChoice {
 std::span<const TileShape> compiled_tiles();
 
 /// Chooses the fields that the request leaves open. threads: how many may be used (0: cpu.cores). workspace: budget in
-/// bytes. Throws plan_value (a mover that the operand or its layout does not allow, more parts than K steps), plan_unavailable (a tile
-/// that is not compiled in, an instruction set that is not at hand or does not multiply the inputs, more than one
-/// thread a program), workspace, and problem (a negative extent).
+/// bytes. Throws plan_value (a mover that the operand or its layout does not allow, more parts than K steps),
+/// plan_unavailable (a tile that is not compiled in, an instruction set that is not at hand or does not multiply the
+/// inputs, a mover of another target, more than one thread a program), workspace, and problem (a negative extent).
 PlanChoice choose_plan(const Problem& problem, const PlanRequest& request, const CpuDescription& cpu, i64 threads,
                        i64 workspace_bytes);
 

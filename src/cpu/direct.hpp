@@ -1,11 +1,11 @@
 // Multiplication with one operand read where it lies: for few rows or few columns of the output, of which an element of
 // the other operand serves so few that its way through a panel costs more than its products.
 //
-// multiply_rows(): few rows of A, rows of B contiguous. A group of rows of B is converted into registers, a vector or two
-// of columns at a time, and the rows of A pass by. multiply_across(): the same with columns of B contiguous, which are
-// read along k and transposed in registers. multiply_columns(): few columns of B. As many rows of A as a register tile has are
-// converted into a buffer, a piece of k at a time and as they lie, where a panel would have to be transposed. Sums take
-// their products in order of k: the bits are those of multiply() in micro_kernel.hpp.
+// multiply_rows(): few rows of A, rows of B contiguous. A group of rows of B is converted into registers, a vector or
+// two of columns at a time, and the rows of A pass by. multiply_across(): the same with columns of B contiguous, which
+// are read along k and transposed in registers. multiply_columns(): few columns of B. As many rows of A as a register
+// tile has are converted into a buffer, a piece of k at a time and as they lie, where a panel would have to be
+// transposed. Sums take their products in order of k: the bits are those of multiply() in micro_kernel.hpp.
 //
 // Start at multiply_direct_b() and multiply_direct_a().
 #pragma once
@@ -125,8 +125,8 @@ template <class V, int group, int vectors, class Rows>
   }
 }
 
-/// acc (m, n) += a (m, k), packed, * b (k, n), where it lies, or = if not add. A group of rows of B is read over its whole width before
-/// the next one.
+/// acc (m, n) += a (m, k), packed, * b (k, n), where it lies, or = if not add. A group of rows of B is read over its
+/// whole width before the next one.
 template <class V, class Rows>
 void multiply_rows(const float* a_panel, const Rows& b, int m, int n, int k, float* acc, i64 ld, bool add) {
   FewRows a = {a_panel, static_cast<i64>(k) * RowPanel<V>::pitch, RowPanel<V>::strips(m), 0};

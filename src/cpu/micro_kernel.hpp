@@ -13,8 +13,8 @@
 
 namespace tilewright::cpu {
 
-/// One register tile: acc[r * ld + j] += sum over k of a[r, k] * b[k * pitch + j], or = if not add. `columns` of the last vector are in
-/// use. A::row_step and A::k_step say where the elements of a are.
+/// One register tile: acc[r * ld + j] += sum over k of a[r, k] * b[k * pitch + j], or = if not add. `columns` of the
+/// last vector are in use. A::row_step and A::k_step say where the elements of a are.
 template <class V, class A, int rows, int vectors>
 void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, int columns, bool add) {
   using Reg = typename V::Reg;

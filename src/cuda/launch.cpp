@@ -75,11 +75,6 @@ std::string unit_of(const KernelText& text, const Config& config, std::size_t ke
              text.kernel, text.args, kernel_size, args_size, config.threads(), text_of(config));
 }
 
-/// A kernel that can be launched on one device.
-struct Loaded {
-  Function function = nullptr;
-};
-
 /// Loading a module is forbidden while a stream of this thread is captured, unless the thread says that it knows.
 class RelaxedCapture {
  public:
@@ -92,27 +87,28 @@ class RelaxedCapture {
   CaptureMode mode_ = CaptureMode::relaxed;
 };
 
-Loaded load(const std::string& unit, int ordinal, int bytes) {
+/// A kernel that can be launched on one device.
+Function load(const std::string& unit, int ordinal, int bytes) {
   const Driver& d = driver();
   const Cubin cubin = cubin_of(unit, describe(ordinal).architecture());
   const CurrentDevice current(ordinal);
   const RelaxedCapture relaxed;
   Module module = nullptr;
-  Loaded loaded;
+  Function function = nullptr;
   check(d.module_load_data(&module, cubin.image.data()),
         fmt::format("cuModuleLoadData({} bytes for {})", cubin.image.size(), describe(ordinal).architecture()));
-  check(d.module_get_function(&loaded.function, module, "tilewright_kernel"), "cuModuleGetFunction");
-  check(d.func_set_attribute(loaded.function, FunctionAttribute::most_dynamic_shared_bytes, bytes),
+  check(d.module_get_function(&function, module, "tilewright_kernel"), "cuModuleGetFunction");
+  check(d.func_set_attribute(function, FunctionAttribute::most_dynamic_shared_bytes, bytes),
         fmt::format("cuFuncSetAttribute({} bytes of shared memory)", bytes));
-  return loaded;
+  return function;
 }
 
 /// The loaded kernel of a unit: compiled once a process and device, by the first thread that wants it.
-Loaded loaded_of(const std::string& unit, int ordinal, int bytes) {
+Function loaded_of(const std::string& unit, int ordinal, int bytes) {
   static std::mutex mutex;
-  static std::map<std::pair<int, std::string>, std::shared_future<Loaded>> kernels;
-  std::promise<Loaded> promise;
-  std::shared_future<Loaded> future;
+  static std::map<std::pair<int, std::string>, std::shared_future<Function>> kernels;
+  std::promise<Function> promise;
+  std::shared_future<Function> future;
   const std::pair<int, std::string> key{ordinal, unit};
   bool mine = false;
   {
@@ -169,16 +165,16 @@ void detail::enqueue(const KernelText& text, const Launch& how, const footprint:
                     "program: use fewer stages or smaller tiles",
                     how.stages, config.ring_bytes, config.scratch_bytes, bytes, device.name, device.shared_bytes));
   }
-  const Loaded loaded = loaded_of(unit_of(text, config, kernel.size, args.size), how.device, bytes);
+  const Function function = loaded_of(unit_of(text, config, kernel.size, args.size), how.device, bytes);
   tile::Grid grid = how.grid;
   Order order = how.order;
   void* parameters[] = {const_cast<void*>(kernel.data), const_cast<void*>(args.data), &grid, &order};
   const CurrentDevice current(how.device);
-  check(d.launch_kernel(loaded.function, static_cast<unsigned>(how.grid.programs()), 1, 1,
-                        static_cast<unsigned>(how.warps) * 32, 1, 1, static_cast<unsigned>(bytes),
-                        static_cast<Stream>(how.stream), parameters, nullptr),
-        fmt::format("cuLaunchKernel({} programs of {} threads, {} bytes of shared memory)", how.grid.programs(),
-                    how.warps * 32, bytes));
+  check(
+      d.launch_kernel(function, static_cast<unsigned>(how.grid.programs()), 1, 1, static_cast<unsigned>(how.warps) * 32,
+                      1, 1, static_cast<unsigned>(bytes), static_cast<Stream>(how.stream), parameters, nullptr),
+      fmt::format("cuLaunchKernel({} programs of {} threads, {} bytes of shared memory)", how.grid.programs(),
+                  how.warps * 32, bytes));
 }
 
 KernelFacts detail::compile_for(const KernelText& text, const Launch& how, const footprint::Need& need,

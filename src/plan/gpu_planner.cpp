@@ -7,6 +7,7 @@
 
 #include <tilewright/error.hpp>
 #include "plan/number.hpp"
+#include "plan/request.hpp"
 
 namespace tilewright::plan {
 namespace {
@@ -24,28 +25,21 @@ constexpr double fma_slowdown = 16;
 constexpr i64 warp_threads = 32;
 constexpr i64 most_accumulators = 128;  // a thread's: half of its registers
 
-std::string text_of(const TileShape& tile) { return fmt::format("{}x{}x{}", tile.m, tile.n, tile.k); }
-
-[[noreturn]] void unavailable(const std::string& message) { throw Error(ErrorCode::plan_unavailable, message); }
-
 void check_mover(const std::optional<Mover>& mover, const LayoutClass& layout, std::string_view operand) {
   if (!mover || *mover == Mover::gather) return;
-  if (*mover == Mover::pack) unavailable(fmt::format("{0}=pack is the target cpu's. Use {0}=gather.", operand));
+  check_target(*mover, Target::cuda, operand);
   const bool allowed = layout.unit != UnitAxis::none && (*mover == Mover::realign || layout.alignment >= 4);
   if (!allowed) {
-    throw Error(ErrorCode::plan_value,
-                fmt::format("{0}={1} does not suit the layout of {0}, which is {2}. Use {0}={3}.", operand,
-                            *mover == Mover::realign ? "realign" : "async_copy", to_string(layout),
-                            layout.unit == UnitAxis::none ? "gather" : "realign"));
+    throw Error(
+        ErrorCode::plan_value,
+        fmt::format("{0}={1} does not suit the layout of {0}, which is {2}. Use {0}={3}.", operand, to_string(*mover),
+                    to_string(layout), layout.unit == UnitAxis::none ? "gather" : "realign"));
   }
 }
 
 /// What suits no plan on a GPU, whatever the tile.
 void check_request(const Problem& problem, const PlanRequest& request) {
-  if (problem.m < 0 || problem.n < 0 || problem.k < 0) {
-    throw Error(ErrorCode::problem, fmt::format("the problem is M = {}, N = {}, K = {}: extents are not negative.",
-                                                problem.m, problem.n, problem.k));
-  }
+  check_extents_and_order(problem, request);
   if (request.tile && std::ranges::find(gpu_tiles, *request.tile, &GpuTile::tile) == gpu_tiles.end()) {
     std::string at_hand;
     for (const GpuTile& entry : gpu_tiles) at_hand += (at_hand.empty() ? "" : ", ") + text_of(entry.tile);
@@ -61,10 +55,6 @@ void check_request(const Problem& problem, const PlanRequest& request) {
   }
   if (request.split && request.split->kind != SplitKind::none) {
     unavailable("split=split_k(S) is the target cpu's. Use split=none.");
-  }
-  if (request.order && request.order->group < 1) {
-    throw Error(ErrorCode::plan_value,
-                fmt::format("order=grouped({}): a group has at least 1 row of tiles.", request.order->group));
   }
   if (request.mma && *request.mma != gpu_mma(problem.input)) {
     unavailable(fmt::format("mma={} does not multiply {} on the target cuda. Use mma={}.", to_string(*request.mma),

@@ -18,6 +18,7 @@
 
 #include "plan/compiled_tiles.hpp"
 #include "plan/number.hpp"
+#include "plan/request.hpp"
 
 namespace tilewright {
 namespace plan {
@@ -66,10 +67,6 @@ enum class Rejection : unsigned char {
   parts,      // the split has more parts than K has steps of this tile
 };
 
-[[noreturn]] void unavailable(const std::string& message) { throw Error(ErrorCode::plan_unavailable, message); }
-
-std::string text_of(const TileShape& tile) { return fmt::format("{}x{}x{}", tile.m, tile.n, tile.k); }
-
 /// The widest instruction set at hand that multiplies the problem's inputs.
 Mma widest_set(const Problem& problem, const CpuDescription& cpu) {
   if (multiplies(cpu.mma, problem.input)) return cpu.mma;
@@ -94,9 +91,7 @@ bool has_work(const Problem& problem) { return problem.m > 0 && problem.n > 0 &&
 }
 
 void check_mover(const std::optional<Mover>& mover, const LayoutClass& layout, std::string_view operand) {
-  if (mover == Mover::async_copy || mover == Mover::realign) {
-    unavailable(fmt::format("{0}={1} is the target cuda's. Use {0}=pack or {0}=gather.", operand, to_string(*mover)));
-  }
+  if (mover) check_target(*mover, Target::cpu, operand);
   if (mover == Mover::pack && layout.unit == UnitAxis::none) {
     throw Error(ErrorCode::plan_value, fmt::format("{0}=pack needs rows or columns of unit stride, and {0} has neither "
                                                    "(its layout class is {1}). Use {0}=gather.",
@@ -115,10 +110,7 @@ void check_mover(const std::optional<Mover>& mover, const LayoutClass& layout, s
 /// Everything about a request that does not hang on the tile the planner will choose.
 void check_request(const Problem& problem, const PlanRequest& request, const CpuDescription& cpu, i64 threads,
                    i64 workspace_bytes) {
-  if (problem.m < 0 || problem.n < 0 || problem.k < 0) {
-    throw Error(ErrorCode::problem, fmt::format("the problem is M = {}, N = {}, K = {}: extents are not negative.",
-                                                problem.m, problem.n, problem.k));
-  }
+  check_extents_and_order(problem, request);
   if (threads < 0)
     throw Error(ErrorCode::problem, fmt::format("threads = {}: give 1 or more, or 0 for all cores.", threads));
   if (workspace_bytes < 0) {
@@ -145,10 +137,6 @@ void check_request(const Problem& problem, const PlanRequest& request, const Cpu
   if (request.mma && !multiplies(*request.mma, problem.input)) {
     unavailable(fmt::format("mma={} multiplies bf16 inputs alone, and these are {}. Use mma={}, or leave mma out.",
                             to_string(*request.mma), name_of(problem.input), to_string(widest_set(problem, cpu))));
-  }
-  if (request.order && request.order->group < 1) {
-    throw Error(ErrorCode::plan_value,
-                fmt::format("order=grouped({}): a group has at least 1 row of tiles.", request.order->group));
   }
   check_mover(request.a, problem.a, "a");
   check_mover(request.b, problem.b, "b");

@@ -18,6 +18,7 @@
 #include "plan/model.hpp"
 #include "plan/number.hpp"
 #include "plan/planner.hpp"
+#include "plan/request.hpp"
 
 namespace tilewright {
 namespace plan {
@@ -155,8 +156,6 @@ Weighing weigh(std::span<const WeightedShape> shapes, DType input, const CpuDesc
   std::ranges::stable_sort(result.tiles, {}, &Weighed::microseconds);
   return result;
 }
-
-std::string text_of(const TileShape& tile) { return fmt::format("{}x{}x{}", tile.m, tile.n, tile.k); }
 
 }  // namespace
 }  // namespace plan

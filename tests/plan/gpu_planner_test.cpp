@@ -73,6 +73,7 @@ TEST(GpuPlanner, RefusesWhatNoGpuCanDoWithTheReason) {
   refused("128x128x64 s16", ErrorCode::plan_unavailable, "bytes of shared memory");
   refused("split=split_k(2)", ErrorCode::plan_unavailable, "split=none");
   refused("a=pack", ErrorCode::plan_unavailable, "a=gather");
+  refused("b=direct", ErrorCode::plan_unavailable, "b=direct is the target cpu's. Use b=gather");
   refused("b=async_copy", ErrorCode::plan_value, "Use b=realign", problem(512, 512, 512, aligned, odd));
   refused("b=realign", ErrorCode::plan_value, "Use b=gather", problem(512, 512, 512, aligned, stepped));
   refused("mma=avx2", ErrorCode::plan_unavailable, "Use mma=mma_sync");

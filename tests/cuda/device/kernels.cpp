@@ -282,20 +282,24 @@ void add_kernel_cases(std::vector<Case>& cases, bool reduced) {
                                      t.lb->name, t.lc->name),
                          [=](Worker& worker) { return run(worker, t); }});
       };
-      using namespace std::placeholders;
-      add("masked", std::bind(product<kernels::Masked<bm, bn, bk>>, "masked", "Masked", _1, _2));
-      add("advancing", std::bind(product<kernels::Advancing<bm, bn, bk>>, "advancing", "Advancing", _1, _2));
-      add("modulo", std::bind(product<kernels::ModuloRows<bm, bn, bk>>, "modulo", "ModuloRows", _1, _2));
+      add("masked",
+          [](Worker& w, const Setup& u) { return product<kernels::Masked<bm, bn, bk>>("masked", "Masked", w, u); });
+      add("advancing", [](Worker& w, const Setup& u) {
+        return product<kernels::Advancing<bm, bn, bk>>("advancing", "Advancing", w, u);
+      });
+      add("modulo", [](Worker& w, const Setup& u) {
+        return product<kernels::ModuloRows<bm, bn, bk>>("modulo", "ModuloRows", w, u);
+      });
       add("bias_activation", bias);
       add("gathered", gathered);
       add("transposed_store", transposed_store);
       add("atomic_split", atomic_split);
       add("split_k", split_k);
       add("batched", batched);
-      add("softmax", std::bind(softmax<16, 128, f16>, _1, _2, 4));
-      add("softmax of 4 rows", std::bind(softmax<4, 200, f16>, _1, _2, 8));
-      add("softmax of one warp", std::bind(softmax<16, 96, float>, _1, _2, 1));
-      add("softmax of 48 rows", std::bind(softmax<48, 64, float>, _1, _2, 4));
+      add("softmax", [](Worker& w, const Setup& u) { return softmax<16, 128, f16>(w, u, 4); });
+      add("softmax of 4 rows", [](Worker& w, const Setup& u) { return softmax<4, 200, f16>(w, u, 8); });
+      add("softmax of one warp", [](Worker& w, const Setup& u) { return softmax<16, 96, float>(w, u, 1); });
+      add("softmax of 48 rows", [](Worker& w, const Setup& u) { return softmax<48, 64, float>(w, u, 4); });
     }
   }
 }

@@ -57,7 +57,8 @@ struct Kernels {
   void (*pack_b)(const Operand& b, int n, int k, float* panel);
 
   /// acc[i * ld + j] += sum over k, in order of k, of a[i, k] * b[k, j], for i < m, j < n; = where add is false, which
-  /// is the sum from zero on, whatever acc holds. acc and ld are 64-byte aligned. The bits of an element depend on its own row of a, its own column of b and the order of k alone.
+  /// is the sum from zero on, whatever acc holds. acc and ld are 64-byte aligned. The bits of an element depend on its
+  /// own row of a, its own column of b and the order of k alone.
   /// m, n and k are the ones that the panels were packed with: the layout of a panel depends on them.
   void (*multiply)(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add);
   /// The same, to the bit, with one operand read from where it lies, which is_plain and contiguous along k, or b along
