@@ -217,8 +217,8 @@ struct PairsOfB {
     if constexpr (vectors == 2) out[1] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(odd, right_half(), even));
   }
   void prefetch(int pair, int column) const {
-    __builtin_prefetch(element_at<V>(base, ahead<V>(2 * pair, stride) + column), 0, 2);
-    __builtin_prefetch(element_at<V>(base, ahead<V>(2 * pair + 1, stride) + column), 0, 2);
+    __builtin_prefetch(element_at<V>(element_at<V>(base, ahead<V>(2 * pair, stride)), column), 0, 2);
+    __builtin_prefetch(element_at<V>(element_at<V>(base, ahead<V>(2 * pair + 1, stride)), column), 0, 2);
   }
 };
 
@@ -262,7 +262,7 @@ struct PairsOfA {
     out[0] = _mm512_castsi512_ps(swap_halves(_mm512_castsi512_ps(words)));
   }
   void prefetch(int row, int pair) const {
-    __builtin_prefetch(element_at<V>(base, ahead<V>(row, stride) + 2 * pair), 0, 2);
+    __builtin_prefetch(element_at<V>(element_at<V>(base, ahead<V>(row, stride)), 2 * pair), 0, 2);
   }
 };
 

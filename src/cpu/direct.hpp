@@ -33,7 +33,7 @@ struct Lines {
   }
   /// Has the line in the L2 soon; it need not exist.
   [[gnu::always_inline]] void prefetch(int line, int at) const {
-    __builtin_prefetch(element_at<V>(base, ahead<V>(line, stride) + at), 0, 2);
+    __builtin_prefetch(element_at<V>(element_at<V>(base, ahead<V>(line, stride)), at), 0, 2);
   }
 };
 
