@@ -1,8 +1,11 @@
 #include "cuda/driver.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 
 #include <fmt/format.h>
+
+#include <atomic>
 
 namespace tilewright::cuda {
 namespace {
@@ -61,6 +64,18 @@ std::string words_by(const Driver& d, Result result) {
   return fmt::format("{} ({})", name, text);
 }
 
+/// How many shared objects this process has loaded so far.
+unsigned long long libraries_loaded() {
+  unsigned long long loads = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void* result) {
+        *static_cast<unsigned long long*>(result) = object->dlpi_adds;
+        return 1;  // the first one knows
+      },
+      &loads);
+  return loads;
+}
+
 DriverOrReason open() {
   if (library() == nullptr) {
     const char* const why = dlerror();
@@ -89,8 +104,21 @@ const DriverOrReason& driver_or_reason() {
 }
 
 bool driver_in_use() {
-  // The handle is not closed: the library stays as long as the process, once somebody has loaded it.
-  return dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr && driver_or_reason().driver != nullptr;
+  // Asked by every multiplication, and dlopen searches folders for 20 us before it says no: it is asked again only when
+  // the process has loaded something since. The handle is not closed: the library stays as long as the process, once
+  // somebody has loaded it.
+  static std::atomic<unsigned long long> looked_after{0};
+  static std::atomic<bool> loaded{false};
+  if (!loaded.load(std::memory_order_acquire)) {
+    const unsigned long long loads = libraries_loaded();
+    if (loads == looked_after.load(std::memory_order_relaxed)) return false;
+    if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) == nullptr) {
+      looked_after.store(loads, std::memory_order_relaxed);
+      return false;
+    }
+    loaded.store(true, std::memory_order_release);
+  }
+  return driver_or_reason().driver != nullptr;
 }
 
 const Driver& driver() {
