@@ -17,7 +17,14 @@
 namespace tilewright::cpu {
 namespace {
 
+struct HalfAvx512Bf16 : HalfAvx512Vector<HalfAvx512Bf16> {
+  static Reg multiply_add(Reg a, Reg b, Reg c) {
+    return _mm256_dpbf16_ps(c, __builtin_bit_cast(__m256bh, a), __builtin_bit_cast(__m256bh, b));
+  }
+};
+
 struct Avx512Bf16 : Avx512Vector<Avx512Bf16> {
+  using Half = HalfAvx512Bf16;
   static constexpr int mr = 14, b_rows = 8;
   using Avx512Vector<Avx512Bf16>::narrow;
   static __m256i narrow(bf16, Reg x) {

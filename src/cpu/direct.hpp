@@ -239,16 +239,15 @@ void multiply_direct_b(const float* a_panel, const Operand& b, int m, int n, int
 
 /// Rows of A, a piece of k each, one behind the other: what multiply_tile reads. The vector between two rows keeps them
 /// from falling on the same sets of a cache.
-template <class V>
+template <class V, int piece_length>
 struct RowPiece {
-  static constexpr int length = 64;  // of k
+  static constexpr int length = piece_length;  // of k
   static constexpr int row_step = length + V::lanes, k_step = 1;
 };
 
-/// acc (m, n) += a (m, k), where it lies, * b (k, n), packed, or = if not add.
-template <class V, class Rows>
-void multiply_columns(const Rows& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
-  using Piece = RowPiece<V>;
+/// Pieces of `Piece::length` of k, each by all columns before the next one.
+template <class V, class Piece, class Rows>
+void multiply_pieces(const Rows& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
   using B = ColumnPanel<V>;
   static constexpr TileTable<V> table = tile_table<V, Piece>();
   alignas(64) float piece[V::mr * Piece::row_step];
@@ -267,12 +266,25 @@ void multiply_columns(const Rows& a, const float* b_panel, int m, int n, int k, 
       }
       for (int j = 0; j < B::strips(n); ++j) {
         const Strip columns = B::strip(n, j);
-        const int vectors = columns.count > V::lanes ? 2 : 1;
-        table.of[rows.count - 1][vectors - 1](piece, b_panel + (j * static_cast<i64>(k) + at) * B::pitch, length,
-                                              acc + rows.first * ld + columns.first, ld,
-                                              columns.count - (vectors - 1) * V::lanes, add || at > 0);
+        const auto [width, last] = columns_of<V>(columns.count);
+        table.of[rows.count - 1][width](piece, b_panel + (j * static_cast<i64>(k) + at) * B::pitch, length,
+                                        acc + rows.first * ld + columns.first, ld, last, add || at > 0);
       }
     }
+  }
+}
+
+/// Up to so many columns, rows of A are read in short pieces: they come from memory, and the next piece is fetched while
+/// this one is multiplied. More columns give the time for long pieces, and want the sums in registers for longer.
+constexpr int few_columns = 64;
+
+/// acc (m, n) += a (m, k), where it lies, * b (k, n), packed, or = if not add.
+template <class V, class Rows>
+void multiply_columns(const Rows& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
+  if (n <= few_columns) {
+    multiply_pieces<V, RowPiece<V, 64>>(a, b_panel, m, n, k, acc, ld, add);
+  } else {
+    multiply_pieces<V, RowPiece<V, 512>>(a, b_panel, m, n, k, acc, ld, add);
   }
 }
 
