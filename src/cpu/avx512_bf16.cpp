@@ -279,13 +279,19 @@ struct PairsOfA {
   i64 stride;
   int k;
 
-  void read(int row, int pair, int count, V::Reg (&out)[1]) const {
-    const __mmask32 inside = elements(0, lower<V>(2 * count, k - 2 * pair));
-    const __m512i words = read_inside(inside, element_at<V>(base, row * stride + 2 * pair));
-    out[0] = _mm512_castsi512_ps(swap_halves(_mm512_castsi512_ps(words)));
-  }
-  void prefetch(int row, int pair) const {
-    __builtin_prefetch(element_at<V>(element_at<V>(base, ahead<V>(row, stride)), 2 * pair), 0, 2);
+  void copy(int row, int pair, int length, int next, float* out) const {
+    const bf16* const from = element_at<V>(base, row * stride + 2 * pair);
+    const bf16* const fetched = element_at<V>(element_at<V>(base, ahead<V>(next, stride)), 2 * pair);
+    const int whole = lower<V>(length, k / 2 - pair) / lanes * lanes;  // in vectors that are all inside
+    for (int i = 0; i < whole; i += lanes) {
+      __builtin_prefetch(element_at<V>(fetched, 2 * i), 0, 2);
+      V::store(out + i, _mm512_castsi512_ps(swap_halves(_mm512_loadu_ps(from + 2 * i))));
+    }
+    for (int i = whole; i < length; i += lanes) {
+      const __m512i words = read_inside(elements(0, lower<V>(2 * (length - i), k - 2 * (pair + i))), from + 2 * i);
+      __builtin_prefetch(element_at<V>(fetched, 2 * i), 0, 2);
+      V::store(out + i, _mm512_castsi512_ps(swap_halves(_mm512_castsi512_ps(words))));
+    }
   }
 };
 

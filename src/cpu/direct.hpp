@@ -31,6 +31,20 @@ struct Lines {
       out[v] = v < vectors - 1 || count == V::lanes ? V::read(vector) : V::read_first(vector, count);
     }
   }
+  /// `length` elements from `at` on as floats, to whole vectors. The same of line `next`, which need not exist, is in
+  /// the L2 soon.
+  [[gnu::always_inline]] void copy(int line, int at, int length, int next, float* out) const {
+    const E* const from = element_at<V>(base, line * stride + at);
+    const E* const fetched = element_at<V>(element_at<V>(base, ahead<V>(next, stride)), at);
+    int i = 0;
+    for (; i + V::lanes <= length; i += V::lanes) {
+      __builtin_prefetch(element_at<V>(fetched, i), 0, 2);
+      V::store(out + i, V::read(from + i));
+    }
+    if (i == length) return;
+    __builtin_prefetch(element_at<V>(fetched, i), 0, 2);
+    V::store(out + i, V::read_first(from + i, length - i));
+  }
   /// Has the line in the L2 soon; it need not exist.
   [[gnu::always_inline]] void prefetch(int line, int at) const {
     __builtin_prefetch(element_at<V>(element_at<V>(base, ahead<V>(line, stride)), at), 0, 2);
@@ -256,13 +270,8 @@ void multiply_pieces(const Rows& a, const float* b_panel, int m, int n, int k, f
     for (int at = 0; at < k; at += Piece::length) {
       const int length = lower<V>(k - at, Piece::length);
       for (int r = 0; r < rows.count; ++r) {
-        for (int i = 0; i < length; i += V::lanes) {
-          const int row = rows.first + r;
-          a.prefetch(row + rows.count, at + i);
-          typename V::Reg elements[1];
-          a.read(row, at + i, lower<V>(length - i, V::lanes), elements);
-          V::store(piece + r * Piece::row_step + i, elements[0]);
-        }
+        const int row = rows.first + r;
+        a.copy(row, at, length, row + rows.count, piece + r * Piece::row_step);
       }
       for (int j = 0; j < B::strips(n); ++j) {
         const Strip columns = B::strip(n, j);

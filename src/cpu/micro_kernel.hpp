@@ -32,11 +32,11 @@ void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, in
       for (int v = 0; v < last; ++v) sum[r][v] = V::load(acc + r * ld + v * V::lanes);
       sum[r][last] = V::load_first(acc + r * ld + last * V::lanes, columns);
     }
-  }
 #pragma GCC unroll 16
-  for (int r = 0; r < rows; ++r) {  // of the strip that comes next: an accumulator may be larger than the L2
+    for (int r = 0; r < rows; ++r) {  // of the strip that comes next: an accumulator may be larger than the L2
 #pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) __builtin_prefetch(acc + (rows + r) * ld + v * V::lanes, 1);
+      for (int v = 0; v < vectors; ++v) __builtin_prefetch(acc + (rows + r) * ld + v * V::lanes, 1);
+    }
   }
   for (; k > 0; --k) {
     Reg line[vectors];
