@@ -53,7 +53,6 @@ std::pair<Mover, Mover> movers_of(const Problem& problem, const PlanRequest& req
 /// Grid and K steps of a problem under one tile.
 struct Cover {
   i64 rows, cols, steps;
-  friend bool operator==(const Cover&, const Cover&) = default;
 };
 
 Cover cover_of(const Problem& problem, const TileShape& tile) {
