@@ -13,7 +13,7 @@ namespace tilewright::plan {
 struct CpuRates {
   double flops_avx512_bf16 = 230e3, flops_avx512 = 114e3, flops_avx2 = 57e3,
          flops_portable = 15e3;        // of the micro-kernel, panels in the L2
-  double beyond_l2 = 0.97;             // its share of that rate when accumulator and panels (FP32) exceed the L2
+  double beyond_l2 = 0.985;            // its share of that rate when accumulator and panels (FP32) exceed the L2
   double packed_elements = 9e3;        // converted and packed, unit stride along the output
   double transposed_elements = 3e3;    // the same, unit stride along K
   double gathered_elements = 0.8e3;    // the same, element by element
