@@ -1,6 +1,9 @@
 #include "cuda/driver.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
+
+#include <atomic>
 
 #include <fmt/format.h>
 
@@ -89,8 +92,22 @@ const DriverOrReason& driver_or_reason() {
 }
 
 bool driver_in_use() {
-  // The handle is not closed: the library stays as long as the process, once somebody has loaded it.
-  return dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr && driver_or_reason().driver != nullptr;
+  // Asking for a library that is not loaded takes 20 microseconds, as long as a small product, so it is asked again only
+  // after another one has been loaded: the loader counts. A handle is not closed: the library stays as long as the process.
+  static std::atomic<bool> present = false;
+  static std::atomic<unsigned long long> absent_at = 0;  // the count when it was not there
+  if (present) return driver_or_reason().driver != nullptr;
+  unsigned long long loads = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* info, std::size_t, void* count) {
+        *static_cast<unsigned long long*>(count) = info->dlpi_adds;
+        return 1;  // every entry says the same
+      },
+      &loads);
+  if (loads == absent_at) return false;
+  present = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr;
+  if (!present) absent_at = loads;
+  return present && driver_or_reason().driver != nullptr;
 }
 
 const Driver& driver() {
