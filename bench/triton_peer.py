@@ -17,6 +17,7 @@ import functools
 import json
 import math
 import multiprocessing
+import pathlib
 import statistics
 import subprocess
 import sys
@@ -326,7 +327,8 @@ def rounded(value):
 def commit():
     try:
         command = ["git", "describe", "--always", "--abbrev=40", "--dirty"]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        folder = pathlib.Path(__file__).resolve().parent
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
@@ -337,6 +339,7 @@ def main():
     parser.add_argument("--json", required=True, metavar="FILE")
     parser.add_argument("--case", metavar="NAMES", help="only these cases, with commas between")
     parser.add_argument("--seconds", type=float, default=1, metavar="S", help="of rounds for each case (default: 1)")
+    parser.add_argument("--commit", metavar="HASH", help="of this file, where its folder is in no repository of ours")
     options = parser.parse_args()
     cases = read_suite(options.suite)
     if options.case:
@@ -351,7 +354,7 @@ def main():
     date = datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     triton_version = {"version": "Triton " + triton.__version__}
     torch_version = {"version": f"PyTorch {torch.__version__}, CUDA {torch.version.cuda}"}
-    record = {"device": properties.name, "commit": commit(), "target": "cuda", "date": date,
+    record = {"device": properties.name, "commit": options.commit or commit(), "target": "cuda", "date": date,
               "method": "docs/bench-method.md", "suite": options.suite.rsplit("/", 1)[-1], "plan_asked": "",
               "seconds_per_case": options.seconds, "geometric_means": [],
               "libraries": {"triton_plain": triton_version, "triton_grouped": triton_version, "torch": torch_version}}
