@@ -76,8 +76,9 @@ Rows rows_of(const MatrixView& view) {
                               : Rows{view.cols, view.rows, view.col_stride};
 }
 
-bool aligned(const void* data, i64 ld, DType type) {
-  return reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && ld * size_of(type) % 16 == 0;
+/// Whether all rows begin at multiples of 16 bytes.
+bool aligned(const MatrixView& view) {
+  return reinterpret_cast<std::uintptr_t>(view.data) % 16 == 0 && rows_of(view).ld * size_of(view.type) % 16 == 0;
 }
 
 /// One operand of a way: the padded memory it is copied to or from, or none where it is used as it lies.
@@ -96,7 +97,7 @@ Operand padded_operand(const MatrixView& view, i64 rows, i64 cols, int device) {
   const bool by_rows = view.col_stride == 1;
   operand.padded = {by_rows ? rows : cols, by_rows ? cols : rows, rounded_up(by_rows ? cols : rows)};
   const bool grown = operand.padded.rows != operand.stored.rows || operand.padded.cols != operand.stored.cols;
-  if (!grown && aligned(view.data, operand.stored.ld, view.type)) return operand;
+  if (!grown && aligned(view)) return operand;
   const i64 bytes = operand.padded.rows * operand.padded.ld * size_of(view.type);
   operand.memory = std::make_unique<cuda::Buffer>(device, bytes);
   // What lies beyond the stored part is zero from the start and stays so.
@@ -137,7 +138,8 @@ class Pad : public Peer {
 
   std::vector<Way> ways(const Job& job) override {
     const auto forms = cublas::forms_of(job);
-    if (!forms) return {};
+    const bool all_aligned = aligned(job.a) && aligned(job.b) && aligned(job.c);
+    if (!forms || all_aligned) return {};
     std::vector<Way> ways;
     add_ways("extents", rounded_up(job.c.rows), rounded_up(job.c.cols), rounded_up(job.a.cols), job, *forms, ways);
     const bool grows = job.c.rows % multiple != 0 || job.c.cols % multiple != 0 || job.a.cols % multiple != 0;
