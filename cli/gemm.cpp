@@ -175,6 +175,25 @@ std::optional<std::string> long_sum_note(i64 k) {
       grouped(k), grouped(static_cast<i64>(relative * 100 + 0.5)));
 }
 
+/// What a verdict on sums beyond the result's type does not say.
+std::optional<std::string> overflow_note(const Outcome& outcome) {
+  const VerifyResult& result = *outcome.verified;
+  if (result.overflows == 0) return std::nullopt;
+  const DType type = outcome.c.type;
+  const char* const wider = type == DType::f16 ? "; --out-dtype f32 or bf16 holds more" : "";
+  return fmt::format("note: {} of the {} elements checked are infinite, because their sums pass the largest {}{}",
+                     grouped(result.overflows), grouped(result.checked), name_of(type), wider);
+}
+
+/// All notes in one text, one after the other; nothing without any.
+std::optional<std::string> notes(const Outcome& outcome) {
+  std::optional<std::string> text = overflow_note(outcome);
+  const std::optional<std::string> other = long_sum_note(outcome.a.view.cols);
+  if (!text) return other;
+  if (other) text->append(". ").append(*other);
+  return text;
+}
+
 std::string verdict_lines(const Outcome& outcome) {
   const VerifyResult& result = *outcome.verified;
   std::string text = fmt::format("{:<10} {}: ", "verified", result.passed ? "PASS" : "FAIL");
@@ -188,7 +207,7 @@ std::string verdict_lines(const Outcome& outcome) {
   text += fmt::format("{:<10} largest error {:.3f} of the bound, at C[{},{}]: {:.9g}, FP64 {:.9g}\n", "", result.worst,
                       result.row, result.col, result.got, result.expected);
   if (!result.passed) text += fmt::format("{:<10} {} elements outside of the bound\n", "", grouped(result.failures));
-  if (const auto note = long_sum_note(outcome.a.view.cols)) {
+  if (const auto note = notes(outcome)) {
     for (const std::string& line : wrap(*note, 69)) text += fmt::format("{:<10} {}\n", "", line);
   }
   return text;
@@ -266,7 +285,7 @@ Json outcome_json(const Outcome& outcome) {
   json["gflops_per_second"] = outcome.seconds > 0 ? outcome.flops() / outcome.seconds * 1e-9 : 0;
   if (outcome.verified) {
     const VerifyResult& result = *outcome.verified;
-    const auto note = long_sum_note(outcome.a.view.cols);
+    const auto note = notes(outcome);
     json["verify"] = {{"passed", result.passed},
                       {"checked", result.checked},
                       {"total", result.total},

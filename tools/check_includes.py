@@ -111,6 +111,7 @@ def main():
         path.relative_to(root)
         for path in root.rglob("*")
         if path.suffix in SUFFIXES and path.relative_to(root).parts[0] not in NOT_OURS
+        and not path.relative_to(root).parts[0].startswith(".")
     )
     faults = [f"{file}:{line}: {rule}" for file in files for line, rule in check_file(root, file)]
     print("\n".join(faults) if faults else f"includes: {len(files)} files, all downwards")

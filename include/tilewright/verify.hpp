@@ -21,6 +21,7 @@ struct VerifyResult {
   i64 checked = 0, total = 0;  // elements
   bool passed = true;
   i64 failures = 0;      // elements outside of the bound
+  i64 overflows = 0;     // infinite elements of finite sums: beyond c's type, and right
   double worst = 0;      // largest error as a fraction of its bound (infinity for a wrong NaN or infinity)
   i64 row = 0, col = 0;  // where: the first such element, row by row
   double expected = 0, got = 0;

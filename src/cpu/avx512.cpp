@@ -10,7 +10,12 @@
 namespace tilewright::cpu {
 namespace {
 
+struct HalfAvx512 : HalfAvx512Vector<HalfAvx512> {
+  static Reg multiply_add(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
+};
+
 struct Avx512 : Avx512Vector<Avx512> {
+  using Half = HalfAvx512;
   static constexpr int mr = 14, b_rows = 8;
   static Reg multiply_add(Reg a, Reg b, Reg c) { return _mm512_fmadd_ps(a, b, c); }
 };

@@ -17,7 +17,14 @@
 namespace tilewright::cpu {
 namespace {
 
+struct HalfAvx512Bf16 : HalfAvx512Vector<HalfAvx512Bf16> {
+  static Reg multiply_add(Reg a, Reg b, Reg c) {
+    return _mm256_dpbf16_ps(c, __builtin_bit_cast(__m256bh, a), __builtin_bit_cast(__m256bh, b));
+  }
+};
+
 struct Avx512Bf16 : Avx512Vector<Avx512Bf16> {
+  using Half = HalfAvx512Bf16;
   static constexpr int mr = 14, b_rows = 8;
   using Avx512Vector<Avx512Bf16>::narrow;
   static __m256i narrow(bf16, Reg x) {
@@ -119,7 +126,8 @@ void pack_along_k(const bf16* base, const Axis& line, int first, int count, cons
 }
 
 /// Pairs begin .. end of one strip, read along its width, from a line within the bounds on: two lines are read
-/// and interleaved. Lines of bf16 are packed so fast that the next but one group of them must be on its way.
+/// and interleaved. Lines of bf16 are packed so fast that the next but one group of them must be on its way. Blocks that
+/// lie inside of the bounds, which most do, go without a question for each line.
 template <int groups>
 void pack_along_strip(const bf16* base, const Axis& line, int first, const Axis& along, int begin, int end,
                       float* panel) {
@@ -132,6 +140,21 @@ void pack_along_strip(const bf16* base, const Axis& line, int first, const Axis&
     __builtin_prefetch(element_at<V>(from, ahead<V>(2 * lines_together, along.stride)));
     return read_apart(inside, from, line.stride);
   };
+  if (inside == ~0u && contiguous<V>(line) && along.offsets == nullptr && 2 * begin >= along.begin &&
+      2 * end <= along.end) {
+    const bf16* from = element_at<V>(base, 2 * begin * along.stride + first);
+    for (int at = begin; at < end; ++at) {
+      const bf16* const next = element_at<V>(from, along.stride);
+      __builtin_prefetch(element_at<V>(from, ahead<V>(2 * lines_together, along.stride)));
+      __builtin_prefetch(element_at<V>(next, ahead<V>(2 * lines_together, along.stride)));
+      const __m512i even = _mm512_loadu_si512(from), odd = _mm512_loadu_si512(next);
+      float* const out = panel + at * pitch;
+      _mm512_storeu_si512(out, _mm512_permutex2var_epi16(odd, left_half(), even));
+      if constexpr (groups == 2) _mm512_storeu_si512(out + lanes, _mm512_permutex2var_epi16(odd, right_half(), even));
+      from = element_at<V>(next, along.stride);
+    }
+    return;
+  }
   for (int at = begin; at < end; ++at) {
     const __m512i even = line_at(2 * at), odd = line_at(2 * at + 1);
     float* const out = panel + at * pitch;
@@ -256,13 +279,19 @@ struct PairsOfA {
   i64 stride;
   int k;
 
-  void read(int row, int pair, int count, V::Reg (&out)[1]) const {
-    const __mmask32 inside = elements(0, lower<V>(2 * count, k - 2 * pair));
-    const __m512i words = read_inside(inside, element_at<V>(base, row * stride + 2 * pair));
-    out[0] = _mm512_castsi512_ps(swap_halves(_mm512_castsi512_ps(words)));
-  }
-  void prefetch(int row, int pair) const {
-    __builtin_prefetch(element_at<V>(element_at<V>(base, ahead<V>(row, stride)), 2 * pair), 0, 2);
+  void copy(int row, int pair, int length, int next, float* out) const {
+    const bf16* const from = element_at<V>(base, row * stride + 2 * pair);
+    const bf16* const fetched = element_at<V>(element_at<V>(base, ahead<V>(next, stride)), 2 * pair);
+    const int whole = lower<V>(length, k / 2 - pair) / lanes * lanes;  // in vectors that are all inside
+    for (int i = 0; i < whole; i += lanes) {
+      __builtin_prefetch(element_at<V>(fetched, 2 * i), 0, 2);
+      V::store(out + i, _mm512_castsi512_ps(swap_halves(_mm512_loadu_ps(from + 2 * i))));
+    }
+    for (int i = whole; i < length; i += lanes) {
+      const __m512i words = read_inside(elements(0, lower<V>(2 * (length - i), k - 2 * (pair + i))), from + 2 * i);
+      __builtin_prefetch(element_at<V>(fetched, 2 * i), 0, 2);
+      V::store(out + i, _mm512_castsi512_ps(swap_halves(_mm512_castsi512_ps(words))));
+    }
   }
 };
 

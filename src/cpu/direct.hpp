@@ -31,6 +31,20 @@ struct Lines {
       out[v] = v < vectors - 1 || count == V::lanes ? V::read(vector) : V::read_first(vector, count);
     }
   }
+  /// `length` elements from `at` on as floats, to whole vectors. The same of line `next`, which need not exist, is in
+  /// the L2 soon.
+  [[gnu::always_inline]] void copy(int line, int at, int length, int next, float* out) const {
+    const E* const from = element_at<V>(base, line * stride + at);
+    const E* const fetched = element_at<V>(element_at<V>(base, ahead<V>(next, stride)), at);
+    int i = 0;
+    for (; i + V::lanes <= length; i += V::lanes) {
+      __builtin_prefetch(element_at<V>(fetched, i), 0, 2);
+      V::store(out + i, V::read(from + i));
+    }
+    if (i == length) return;
+    __builtin_prefetch(element_at<V>(fetched, i), 0, 2);
+    V::store(out + i, V::read_first(from + i, length - i));
+  }
   /// Has the line in the L2 soon; it need not exist.
   [[gnu::always_inline]] void prefetch(int line, int at) const {
     __builtin_prefetch(element_at<V>(element_at<V>(base, ahead<V>(line, stride)), at), 0, 2);
@@ -239,16 +253,15 @@ void multiply_direct_b(const float* a_panel, const Operand& b, int m, int n, int
 
 /// Rows of A, a piece of k each, one behind the other: what multiply_tile reads. The vector between two rows keeps them
 /// from falling on the same sets of a cache.
-template <class V>
+template <class V, int piece_length>
 struct RowPiece {
-  static constexpr int length = 64;  // of k
+  static constexpr int length = piece_length;  // of k
   static constexpr int row_step = length + V::lanes, k_step = 1;
 };
 
-/// acc (m, n) += a (m, k), where it lies, * b (k, n), packed, or = if not add.
-template <class V, class Rows>
-void multiply_columns(const Rows& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
-  using Piece = RowPiece<V>;
+/// Pieces of `Piece::length` of k, each by all columns before the next one.
+template <class V, class Piece, class Rows>
+void multiply_pieces(const Rows& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
   using B = ColumnPanel<V>;
   static constexpr TileTable<V> table = tile_table<V, Piece>();
   alignas(64) float piece[V::mr * Piece::row_step];
@@ -257,22 +270,30 @@ void multiply_columns(const Rows& a, const float* b_panel, int m, int n, int k, 
     for (int at = 0; at < k; at += Piece::length) {
       const int length = lower<V>(k - at, Piece::length);
       for (int r = 0; r < rows.count; ++r) {
-        for (int i = 0; i < length; i += V::lanes) {
-          const int row = rows.first + r;
-          a.prefetch(row + rows.count, at + i);
-          typename V::Reg elements[1];
-          a.read(row, at + i, lower<V>(length - i, V::lanes), elements);
-          V::store(piece + r * Piece::row_step + i, elements[0]);
-        }
+        const int row = rows.first + r;
+        a.copy(row, at, length, row + rows.count, piece + r * Piece::row_step);
       }
       for (int j = 0; j < B::strips(n); ++j) {
         const Strip columns = B::strip(n, j);
-        const int vectors = columns.count > V::lanes ? 2 : 1;
-        table.of[rows.count - 1][vectors - 1](piece, b_panel + (j * static_cast<i64>(k) + at) * B::pitch, length,
-                                              acc + rows.first * ld + columns.first, ld,
-                                              columns.count - (vectors - 1) * V::lanes, add || at > 0);
+        const auto [width, last] = columns_of<V>(columns.count);
+        table.of[rows.count - 1][width](piece, b_panel + (j * static_cast<i64>(k) + at) * B::pitch, length,
+                                        acc + rows.first * ld + columns.first, ld, last, add || at > 0);
       }
     }
+  }
+}
+
+/// Up to so many columns, rows of A are read in short pieces: they come from memory, and the next piece is fetched while
+/// this one is multiplied. More columns give the time for long pieces, and want the sums in registers for longer.
+constexpr int few_columns = 64;
+
+/// acc (m, n) += a (m, k), where it lies, * b (k, n), packed, or = if not add.
+template <class V, class Rows>
+void multiply_columns(const Rows& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
+  if (n <= few_columns) {
+    multiply_pieces<V, RowPiece<V, 64>>(a, b_panel, m, n, k, acc, ld, add);
+  } else {
+    multiply_pieces<V, RowPiece<V, 512>>(a, b_panel, m, n, k, acc, ld, add);
   }
 }
 

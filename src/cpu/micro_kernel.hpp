@@ -15,7 +15,7 @@ namespace tilewright::cpu {
 
 /// One register tile: acc[r * ld + j] += sum over k of a[r, k] * b[k * pitch + j], or = if not add. `columns` of the
 /// last vector are in use. A::row_step and A::k_step say where the elements of a are.
-template <class V, class A, int rows, int vectors>
+template <class V, class A, int pitch, int rows, int vectors>
 void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, int columns, bool add) {
   using Reg = typename V::Reg;
   constexpr int last = vectors - 1;
@@ -32,11 +32,11 @@ void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, in
       for (int v = 0; v < last; ++v) sum[r][v] = V::load(acc + r * ld + v * V::lanes);
       sum[r][last] = V::load_first(acc + r * ld + last * V::lanes, columns);
     }
-  }
 #pragma GCC unroll 16
-  for (int r = 0; r < rows; ++r) {  // of the strip that comes next: an accumulator may be larger than the L2
+    for (int r = 0; r < rows; ++r) {  // of the strip that comes next: an accumulator may be larger than the L2
 #pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) __builtin_prefetch(acc + (rows + r) * ld + v * V::lanes, 1);
+      for (int v = 0; v < vectors; ++v) __builtin_prefetch(acc + (rows + r) * ld + v * V::lanes, 1);
+    }
   }
   for (; k > 0; --k) {
     Reg line[vectors];
@@ -49,7 +49,7 @@ void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, in
       for (int v = 0; v < vectors; ++v) sum[r][v] = V::multiply_add(element, line[v], sum[r][v]);
     }
     a += A::k_step;
-    b += ColumnPanel<V>::pitch;
+    b += pitch;
   }
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
@@ -61,16 +61,32 @@ void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, in
 
 using TileFunction = void (*)(const float* a, const float* b, int k, float* acc, i64 ld, int columns, bool add);
 
-/// The register tiles by rows - 1 and vectors - 1.
+/// The columns of a register tile: half a vector where V::Half is such a one, a vector, two.
+enum Width : unsigned char { half, one, two };
+
+/// How a strip of `count` columns is multiplied, and how many columns of the last vector are in use.
+struct TileColumns {
+  Width width;
+  int last;
+};
+template <class V>
+TileColumns columns_of(int count) {
+  if (count > V::lanes) return {two, count - V::lanes};
+  return {count <= V::Half::lanes ? half : one, count};
+}
+
+/// The register tiles by rows - 1 and width.
 template <class V>
 struct TileTable {
-  TileFunction of[V::mr][2];
+  TileFunction of[V::mr][3];
 };
 
 template <class V, class A, int rows = 1>
 constexpr void fill(TileTable<V>& table) {
-  table.of[rows - 1][0] = multiply_tile<V, A, rows, 1>;
-  table.of[rows - 1][1] = multiply_tile<V, A, rows, 2>;
+  constexpr int pitch = ColumnPanel<V>::pitch;
+  table.of[rows - 1][half] = multiply_tile<typename V::Half, A, pitch, rows, 1>;
+  table.of[rows - 1][one] = multiply_tile<V, A, pitch, rows, 1>;
+  table.of[rows - 1][two] = multiply_tile<V, A, pitch, rows, 2>;
   if constexpr (rows < V::mr) fill<V, A, rows + 1>(table);
 }
 
@@ -98,12 +114,11 @@ void multiply(const float* a_panel, const float* b_panel, int m, int n, int k, f
   for (int first = 0; first < a_strips; first += block) {
     for (int j = 0; j < b_strips; ++j) {
       const Strip columns = B::strip(n, j);
-      const int vectors = columns.count > V::lanes ? 2 : 1;
-      const int last = columns.count - (vectors - 1) * V::lanes;
+      const auto [width, last] = columns_of<V>(columns.count);
       for (int i = first; i < lower<V>(first + block, a_strips); ++i) {
         const Strip rows = A::strip(m, i);
-        table.of[rows.count - 1][vectors - 1](a_panel + i * a_step, b_panel + j * b_step, k,
-                                              acc + rows.first * ld + columns.first, ld, last, add);
+        table.of[rows.count - 1][width](a_panel + i * a_step, b_panel + j * b_step, k,
+                                        acc + rows.first * ld + columns.first, ld, last, add);
       }
     }
   }

@@ -58,13 +58,24 @@ void pack_along_k(const E* base, const Axis& line, int first, int count, const A
 /// twice the time.
 constexpr int lines_together = 4;
 
-/// k_begin .. k_end of one strip, read along its width, from a line within the bounds on.
+/// k_begin .. k_end of one strip, read along its width, from a line within the bounds on. Blocks that lie inside of the
+/// bounds, which most do, go without a question for each line.
 template <class V, int groups, class E>
 void pack_along_strip(const E* base, const Axis& line, int first, const Axis& along, int k_begin, int k_end,
                       float* panel) {
   constexpr int pitch = groups * V::lanes;
   const int inside = line.end - first;  // lanes that may be read; those beyond the strip are never used
   panel += k_begin * pitch;
+  if (inside >= pitch && contiguous<V>(line) && along.offsets == nullptr && k_begin >= along.begin &&
+      k_end <= along.end) {
+    const E* from = element_at<V>(base, k_begin * along.stride + first);
+    for (int at = k_begin; at < k_end; ++at, panel += pitch, from = element_at<V>(from, along.stride)) {
+      __builtin_prefetch(element_at<V>(from, ahead<V>(lines_together, along.stride)));
+#pragma GCC unroll 2
+      for (int g = 0; g < groups; ++g) V::store(panel + g * V::lanes, V::read(from + g * V::lanes));
+    }
+    return;
+  }
   for (int at = k_begin; at < k_end; ++at, panel += pitch) {
     const i64 offset = offset_of<V>(along, at);
     if (offset == Operand::masked) {

@@ -12,6 +12,7 @@ namespace {
 
 struct Portable : BufferedEdges<Portable> {
   typedef float Reg __attribute__((vector_size(16)));
+  using Half = Portable;
   typedef u32 Bits __attribute__((vector_size(16)));
   typedef u16 Halves __attribute__((vector_size(8)));
   static constexpr int lanes = 4, mr = 6, b_rows = 4;

@@ -5,6 +5,7 @@
 //
 //   Reg, lanes, mr, b_rows                    register type, its lanes, rows of the largest register tile, rows of B
 //                                             that multiply_rows keeps in registers
+//   Half                                      a vector of fewer lanes that multiply_tile takes as well, or V itself
 //   zero(), broadcast(p)                      zeros; *p in every lane
 //   load(p), store(p, x)                      `lanes` floats, any alignment
 //   load_first(p, n), store_first(p, n, x)    the first n lanes, 0 <= n <= lanes; the rest are 0, no other memory is touched

@@ -3,9 +3,9 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <atomic>
-
 #include <fmt/format.h>
+
+#include <atomic>
 
 namespace tilewright::cuda {
 namespace {
@@ -64,6 +64,18 @@ std::string words_by(const Driver& d, Result result) {
   return fmt::format("{} ({})", name, text);
 }
 
+/// How many shared objects this process has loaded so far.
+unsigned long long libraries_loaded() {
+  unsigned long long loads = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void* result) {
+        *static_cast<unsigned long long*>(result) = object->dlpi_adds;
+        return 1;  // the first one knows
+      },
+      &loads);
+  return loads;
+}
+
 DriverOrReason open() {
   if (library() == nullptr) {
     const char* const why = dlerror();
@@ -92,22 +104,21 @@ const DriverOrReason& driver_or_reason() {
 }
 
 bool driver_in_use() {
-  // Asking for a library that is not loaded takes 20 microseconds, as long as a small product, so it is asked again only
-  // after another one has been loaded: the loader counts. A handle is not closed: the library stays as long as the process.
-  static std::atomic<bool> present = false;
-  static std::atomic<unsigned long long> absent_at = 0;  // the count when it was not there
-  if (present) return driver_or_reason().driver != nullptr;
-  unsigned long long loads = 0;
-  dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* count) {
-        *static_cast<unsigned long long*>(count) = info->dlpi_adds;
-        return 1;  // every entry says the same
-      },
-      &loads);
-  if (loads == absent_at) return false;
-  present = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr;
-  if (!present) absent_at = loads;
-  return present && driver_or_reason().driver != nullptr;
+  // Asked by every multiplication, and dlopen searches folders for 20 us before it says no: it is asked again only when
+  // the process has loaded something since. The handle is not closed: the library stays as long as the process, once
+  // somebody has loaded it.
+  static std::atomic<unsigned long long> looked_after{0};
+  static std::atomic<bool> loaded{false};
+  if (!loaded.load(std::memory_order_acquire)) {
+    const unsigned long long loads = libraries_loaded();
+    if (loads == looked_after.load(std::memory_order_relaxed)) return false;
+    if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) == nullptr) {
+      looked_after.store(loads, std::memory_order_relaxed);
+      return false;
+    }
+    loaded.store(true, std::memory_order_release);
+  }
+  return driver_or_reason().driver != nullptr;
 }
 
 const Driver& driver() {

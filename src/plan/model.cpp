@@ -24,11 +24,6 @@ double elements_per_us(Mover mover, const LayoutClass& layout) {
 
 }  // namespace
 
-double working_set(const TileShape& tile) {
-  const double bm = static_cast<double>(tile.m), bn = static_cast<double>(tile.n), bk = static_cast<double>(tile.k);
-  return 4 * (bm * bn + (bm + bn) * bk);
-}
-
 Share busiest_share(const Problem& problem, const Plan& plan, i64 threads) {
   const i64 bm = std::min(plan.tile.m, problem.m), bn = std::min(plan.tile.n, problem.n);
   if (bm == 0 || bn == 0) return {};
@@ -56,20 +51,22 @@ Cost modelled_cost(const Problem& problem, const Plan& plan, const CpuDescriptio
   const double steps = static_cast<double>(cdiv(cdiv(problem.k, plan.tile.k), plan.split.parts));  // of one program
   const double along_k = std::min(k, steps * static_cast<double>(plan.tile.k));
 
-  const double fit = working_set(plan.tile) <= static_cast<double>(cpu.l2_bytes) ? 1.0 : cpu_rates.beyond_l2;
+  const double width = std::min(n, static_cast<double>(plan.tile.n));
+  const double height = std::min(m, static_cast<double>(plan.tile.m));
+  const bool direct_b = plan.b == Mover::direct, across = direct_b && problem.b.unit == UnitAxis::k;
+  const double lines = (plan.a == Mover::direct ? 0 : height) + (direct_b ? 0 : width);  // that are packed
+  const double working_set = 4 * (height * width + lines * std::min(k, static_cast<double>(plan.tile.k)));
+  const double fit = working_set <= static_cast<double>(cpu.l2_bytes) ? 1.0 : cpu_rates.beyond_l2;
   const double beyond_l3 = estimate_traffic(problem, plan, static_cast<double>(cpu.l3_bytes)).total();
   const double written = m * n * static_cast<double>(size_of(problem.output));
 
   cost.multiply = 2 * share.outputs * along_k / (flops_per_us(plan.mma) * fit);
-  const double width = std::min(n, static_cast<double>(plan.tile.n));
-  const double height = std::min(m, static_cast<double>(plan.tile.m));
-  const bool direct_b = plan.b == Mover::direct, across = direct_b && problem.b.unit == UnitAxis::k;
   const double b_rate = across ? cpu_rates.direct_across : elements_per_us(plan.b, problem.b);
   cost.pack = along_k * (share.a_rows / elements_per_us(plan.a, problem.a) + share.b_cols / b_rate);
   if (direct_b) cost.pack += share.b_cols * (across ? steps : along_k / width) * cpu_rates.direct_row_us;
   const bool by_groups = direct_b && !across && 4 * height * width > static_cast<double>(cpu.l1_bytes);
-  const double passes = by_groups ? along_k / cpu_rates.direct_group : steps;
-  cost.accumulator = share.outputs * passes / cpu_rates.accumulator_elements;
+  cost.accumulator = share.outputs * steps / cpu_rates.accumulator_elements;
+  if (by_groups) cost.accumulator += share.outputs * along_k / (cpu_rates.direct_group * cpu_rates.direct_sums);
   cost.store = share.outputs / cpu_rates.stored_elements;
   cost.start = waves * (steps * cpu_rates.step_us + cpu_rates.program_us);
   if (rows * cols * parts > 1 && threads > 1) cost.start += cpu_rates.team_us;

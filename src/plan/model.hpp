@@ -13,14 +13,15 @@ namespace tilewright::plan {
 struct CpuRates {
   double flops_avx512_bf16 = 230e3, flops_avx512 = 114e3, flops_avx2 = 57e3,
          flops_portable = 15e3;        // of the micro-kernel, panels in the L2
-  double beyond_l2 = 0.97;             // its share of that rate when accumulator and panels exceed the L2
+  double beyond_l2 = 0.97;             // its share of that rate when accumulator and panels (FP32) exceed the L2
   double packed_elements = 9e3;        // converted and packed, unit stride along the output
   double transposed_elements = 3e3;    // the same, unit stride along K
   double gathered_elements = 0.8e3;    // the same, element by element
   double direct_elements = 14e3;       // read where they lie
   double direct_across = 4.5e3;        // the same of B with unit stride along K, which is transposed in registers
   double direct_row_us = 0.0204;       // to begin a row or column of B that is read where it lies
-  double direct_group = 8;             // such rows between two passes over the accumulator
+  double direct_group = 8;             // such rows between two passes over the accumulator, if that exceeds the L1
+  double direct_sums = 400e3;          // elements of it in such a pass, most of which hides behind the products
   double accumulator_elements = 12e3;  // read and written, in the L2
   double stored_elements = 12e3;       // rounded and written to C
   double reduced_elements = 2e3;       // of one part, written to the workspace and added
@@ -42,9 +43,6 @@ struct Cost {
   double reduce = 0;       // of a split K
   double total() const { return multiply + pack + accumulator + store + start + memory + reduce; }
 };
-
-/// FP32 accumulator and packed panels (also FP32) of one program, in bytes.
-double working_set(const TileShape& tile);
 
 /// What the busiest thread computes and packs: an even share of everything, but at least its number of whole tiles.
 struct Share {

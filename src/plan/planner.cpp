@@ -1,8 +1,8 @@
 // The planner: enumerate -> reject with a one-line reason -> score -> choose. Start at for_each_candidate.
 //
 // Enumerated are the compiled tiles, the linear order and a few groups, and a few splits of K where the tiles alone do
-// not fill the threads. Instruction set and movers are not searched: the widest set, and movers_of(). A request fixes
-// fields; what it leaves open is chosen among what is legal with them.
+// not fill the threads, and B read where it lies for few rows. The instruction set is not searched: the widest. A request
+// fixes fields; what it leaves open is chosen among what is legal with them.
 #include "plan/planner.hpp"
 
 #include <fmt/format.h>
@@ -27,26 +27,27 @@ namespace {
 constexpr std::array<i64, 3> searched_groups = {4, 8, 16};
 constexpr std::array<i64, 4> searched_parts = {2, 4, 8, 16};
 
-// With so few rows of A or columns of B in a tile, an element of the other operand is used too few times to pay for its
-// way through a panel: measured. A has to be transposed on that way, and so has a B with unit stride along K, but directly
-// no less. Rows or columns of B shorter than direct_width cost more to begin than to read.
-constexpr i64 few_rows = 16, few_rows_across = 8, few_cols = 128, direct_width = 512;
+// With so few rows of A in a tile, an element of B may be used too few times to pay for its way through a panel. A B with
+// unit stride along K has to be transposed either way. Rows or columns of B shorter than direct_width cost more to begin
+// than to read.
+constexpr i64 few_rows = 64, few_rows_across = 8, direct_width = 512;  // few_rows: cpu::most_direct_rows
 
-/// The movers of A and B under a tile: what the request says, else direct where it pays, else pack if there is an axis
-/// of unit stride.
-std::pair<Mover, Mover> movers_of(const Problem& problem, const PlanRequest& request, const TileShape& tile) {
+bool may_be_direct(const Problem& problem, const TileShape& tile) {
+  const i64 rows = std::min(tile.m, problem.m);
+  return (problem.b.unit == UnitAxis::mn && rows <= few_rows && std::min(tile.n, problem.n) >= direct_width) ||
+         (problem.b.unit == UnitAxis::k && rows <= few_rows_across && std::min(tile.k, problem.k) >= direct_width);
+}
+
+/// The movers of A and B under a tile, with B read where it lies or not: what the request says, else direct where that
+/// is so, else pack if there is an axis of unit stride. A is read where it lies if its panel would have to be transposed
+/// and a panel of B is there to be multiplied with.
+std::pair<Mover, Mover> movers_of(const Problem& problem, const PlanRequest& request, bool direct_b) {
   const auto packed = [](const LayoutClass& layout) {
     return layout.unit == UnitAxis::none ? Mover::gather : Mover::pack;
   };
-  const i64 rows = std::min(tile.m, problem.m);
-  const bool along_n =
-      problem.b.unit == UnitAxis::mn && rows <= few_rows && std::min(tile.n, problem.n) >= direct_width;
-  const bool along_k =
-      problem.b.unit == UnitAxis::k && rows <= few_rows_across && std::min(tile.k, problem.k) >= direct_width;
-  const bool direct_b = along_n || along_k;
-  const bool direct_a = !direct_b && problem.a.unit == UnitAxis::k && std::min(tile.n, problem.n) <= few_cols;
-  return {request.a.value_or(direct_a ? Mover::direct : packed(problem.a)),
-          request.b.value_or(direct_b ? Mover::direct : packed(problem.b))};
+  const Mover b = request.b.value_or(direct_b ? Mover::direct : packed(problem.b));
+  const bool direct_a = b != Mover::direct && problem.a.unit == UnitAxis::k;
+  return {request.a.value_or(direct_a ? Mover::direct : packed(problem.a)), b};
 }
 
 /// Grid and K steps of a problem under one tile.
@@ -202,8 +203,8 @@ void for_each_split(const Problem& problem, const PlanRequest& request, const Co
   }
 }
 
-/// Calls visit(plan, rejection) for every candidate. With nothing requested these are 11 tiles, each with up to 4
-/// orders and 5 splits.
+/// Calls visit(plan, rejection) for every candidate. With nothing requested these are the compiled tiles, each with up
+/// to 2 movers of B, 4 orders and 5 splits.
 template <class Visit>
 void for_each_candidate(const Problem& problem, const PlanRequest& request, const CpuDescription& cpu, i64 threads,
                         i64 workspace_bytes, Visit visit) {
@@ -218,22 +219,26 @@ void for_each_candidate(const Problem& problem, const PlanRequest& request, cons
   plan.mma = request.mma.value_or(widest_set(problem, cpu));
   for (std::size_t i = 0; i < covers.size(); ++i) {
     plan.tile = tiles[i];
-    plan.order = request.order.value_or(Order{});
-    std::tie(plan.a, plan.b) = movers_of(problem, request, plan.tile);
     if (request.tile && *request.tile != plan.tile) continue;
-    if (!request.tile && smaller_cover(i, covers) != nullptr) {
-      visit(plan, Rejection::padding);
-      continue;
-    }
-    for_each_split(problem, request, covers[i], threads, workspace_bytes, plan, visit);
-    // With one row of tiles every order is linear; with one column, or inputs that stay in the L3, none reads less than
-    // linear.
-    if (request.order || covers[i].cols <= 1 || inputs_fit_l3) continue;
-    for (i64 before = 1; const i64 group : searched_groups) {
-      if (before >= covers[i].rows) break;  // the group before holds all rows
-      plan.order = {OrderKind::grouped, group};
+    const bool padded = !request.tile && smaller_cover(i, covers) != nullptr;
+    for (const bool direct_b : {true, false}) {
+      if (direct_b && (padded || request.b || !may_be_direct(problem, plan.tile))) continue;
+      std::tie(plan.a, plan.b) = movers_of(problem, request, direct_b);
+      plan.order = request.order.value_or(Order{});
+      if (padded) {
+        visit(plan, Rejection::padding);
+        continue;
+      }
       for_each_split(problem, request, covers[i], threads, workspace_bytes, plan, visit);
-      before = group;
+      // With one row of tiles every order is linear; with one column, or inputs that stay in the L3, none reads less
+      // than linear.
+      if (request.order || covers[i].cols <= 1 || inputs_fit_l3) continue;
+      for (i64 before = 1; const i64 group : searched_groups) {
+        if (before >= covers[i].rows) break;  // the group before holds all rows
+        plan.order = {OrderKind::grouped, group};
+        for_each_split(problem, request, covers[i], threads, workspace_bytes, plan, visit);
+        before = group;
+      }
     }
   }
 }
@@ -264,7 +269,11 @@ std::string reason_of(const std::vector<Candidate>& candidates, std::size_t rank
     return fmt::format("the only candidate that the request and the problem leave, modelled at {} on {}.", time, on);
   const Plan &first = candidates[0].plan, &second = candidates[1].plan;
   std::string next = text_of(second.tile);
-  if (first.tile == second.tile) next = first.order == second.order ? "another split of K" : "another order";
+  if (first.tile == second.tile) {
+    next = first.order != second.order   ? "another order"
+           : first.split != second.split ? "another split of K"
+                                         : "another mover of b";
+  }
   return fmt::format("least modelled time of {} candidates: {} on {}, {:.0f} % of it multiplying; next is {} with {}.",
                      ranked, time, on, cost.total() > 0 ? 100 * cost.multiply / cost.total() : 0, next,
                      time_text(candidates[1].microseconds));

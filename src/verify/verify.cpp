@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <thread>
@@ -134,6 +135,7 @@ void merge(VerifyResult& total, const VerifyResult& part) {
   }
   total.checked += part.checked;
   total.failures += part.failures;
+  total.overflows += part.overflows;
   total.passed = total.failures == 0;
 }
 
@@ -199,7 +201,11 @@ struct Verification {
         const auto at = static_cast<std::size_t>(i * edge + j);
         const double expected = scratch.sum[at];
         const double fraction = verification::error_fraction(expected, scratch.magnitude[at], sum_error, output, got);
-        if (!(fraction <= 1)) ++result.failures;
+        if (!(fraction <= 1)) {
+          ++result.failures;
+        } else if (std::isinf(got) && std::isfinite(expected)) {
+          ++result.overflows;
+        }
         if (fraction > result.worst) {
           result.worst = fraction;
           result.row = row, result.col = col;

@@ -319,6 +319,16 @@ np.save('x.npy', np.array([[1e30, -1e30]], 'f4')); np.save('y.npy', np.full((2, 
   EXPECT_EQ(folder.tilewright({"gemm", "x.npy", "y.npy", "--verify", "--plan", "mma=portable"}).status, 0);
 }
 
+TEST(CommandGemm, AVerdictOnInfiniteElementsSaysThatTheyAre) {
+  Folder folder;
+  folder.python("np.save('a.npy', np.array([[300, 300], [1, 1]], 'f2')); np.save('b.npy', np.full((2, 3), 200, 'f2'))");
+  const Ran text = folder.tilewright({"gemm", "a.npy", "b.npy", "--verify"});
+  EXPECT_EQ(text.status, 0) << text.err;
+  EXPECT_TRUE(contains(text.out, "note: 3 of the 6 elements checked are infinite")) << text.out;
+  const Ran wide = folder.tilewright({"gemm", "a.npy", "b.npy", "--verify", "--out-dtype", "f32"});
+  EXPECT_FALSE(contains(wide.out, "note:")) << wide.out;
+}
+
 TEST(CommandGemm, AVerdictOnAVeryLongSumSaysHowMuchTheBoundAllows) {
   Folder folder;
   folder.python("np.save('a.npy', np.ones((1, 2000000), 'f2')); np.save('s.npy', np.ones((1, 1500000), 'f2'))");

@@ -10,6 +10,7 @@
 
 #include <tilewright/error.hpp>
 #include <tilewright/explain.hpp>
+#include <tilewright/tile/cpu/kernels.hpp>
 
 #include "plan/compiled_tiles.hpp"
 #include "plan/planner.hpp"
@@ -90,18 +91,22 @@ TEST(ChoosePlan, MoversFollowTheLayout) {
   EXPECT_EQ(plan.b, Mover::pack);
 }
 
-TEST(ChoosePlan, FewRowsOrColumnsAreMultipliedWhereTheyLie) {
+TEST(ChoosePlan, OperandsAreMultipliedWhereTheyLie) {
   const auto movers = [](const Problem& problem) {
     const Plan plan = choose_plan(problem, {}, invented_cpu(), 1, 0).plan;
     return std::pair{plan.a, plan.b};
   };
   EXPECT_EQ(movers(packed(1, 4096, 4096)), std::pair(Mover::pack, Mover::direct));
   EXPECT_EQ(movers(packed(16, 4096, 4096)), std::pair(Mover::pack, Mover::direct));
+  EXPECT_EQ(movers(packed(cpu::most_direct_rows, 4096, 4096)), std::pair(Mover::pack, Mover::direct));
+  EXPECT_EQ(movers(packed(cpu::most_direct_rows + 1, 4096, 4096)), std::pair(Mover::direct, Mover::pack));
   EXPECT_EQ(movers(packed(4096, 16, 4096)), std::pair(Mover::direct, Mover::pack));
-  EXPECT_EQ(movers(packed(1001, 1001, 1001)), std::pair(Mover::pack, Mover::pack));
+  EXPECT_EQ(movers(packed(1001, 1001, 1001)), std::pair(Mover::direct, Mover::pack));
   const Problem b_transposed = problem_of(1, 4096, 4096, DType::f16, DType::f16, {4096, 1, 1, 4096, 4096, 1});
   const Problem stepped = problem_of(1, 4096, 4096, DType::f16, DType::f16, {4096, 1, 8192, 2, 4096, 1});
   EXPECT_EQ(movers(b_transposed), std::pair(Mover::pack, Mover::direct));
+  const Problem transposed = problem_of(1001, 1001, 1001, DType::f16, DType::f16, {1, 1001, 1001, 1, 1001, 1});
+  EXPECT_EQ(movers(transposed), std::pair(Mover::pack, Mover::pack));
   EXPECT_EQ(movers(stepped).second, Mover::gather);
   const auto refused = [](const Problem& problem, const char* text) {
     try {

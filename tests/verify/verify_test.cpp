@@ -281,7 +281,9 @@ TEST(Verify, AcceptsWhatOverflowsOnTheWay) {
   b.elements = {1, 1, 1};
   for (const float got : {INFINITY, 3e38f}) {
     c.at(0, 0) = got;
-    EXPECT_TRUE(verify(a.view(), b.view(), c.view()).passed) << got;
+    const VerifyResult result = verify(a.view(), b.view(), c.view());
+    EXPECT_TRUE(result.passed) << got;
+    EXPECT_EQ(result.overflows, std::isinf(got) ? 1 : 0);
   }
   for (const float got : {-INFINITY, NAN}) {
     c.at(0, 0) = got;

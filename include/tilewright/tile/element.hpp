@@ -15,15 +15,28 @@ using i64 = long long;
 using u16 = unsigned short;
 using u32 = unsigned int;
 
-/// IEEE 754 binary16: 1 sign, 5 exponent and 10 fraction bits.
+namespace detail {
+template <class T>
+concept HasFractions = static_cast<T>(0.5f) != static_cast<T>(0);
+}  // namespace detail
+
+/// IEEE 754 binary16: 1 sign, 5 exponent and 10 fraction bits. Made of its bits; of a number by to_f16.
 struct f16 {
   u16 bits;
+  f16() = default;
+  constexpr explicit f16(u16 its_bits) : bits(its_bits) {}
+  template <detail::HasFractions T>
+  f16(T number) = delete;                                // to_f16 rounds it
   friend constexpr bool operator==(f16, f16) = default;  // compares bits
 };
 
-/// bfloat16: the upper half of an IEEE 754 binary32.
+/// bfloat16: the upper half of an IEEE 754 binary32. Made of its bits; of a number by to_bf16.
 struct bf16 {
   u16 bits;
+  bf16() = default;
+  constexpr explicit bf16(u16 its_bits) : bits(its_bits) {}
+  template <detail::HasFractions T>
+  bf16(T number) = delete;                                 // to_bf16 rounds it
   friend constexpr bool operator==(bf16, bf16) = default;  // compares bits
 };
 
@@ -47,27 +60,27 @@ constexpr float to_float(f16 value) {
 
 constexpr bf16 to_bf16(float value) {
   const u32 x = __builtin_bit_cast(u32, value);
-  if ((x & 0x7fffffffu) > 0x7f800000u) return {static_cast<u16>((x >> 16) | 0x40u)};
-  return {static_cast<u16>((x + 0x7fffu + ((x >> 16) & 1u)) >> 16)};
+  if ((x & 0x7fffffffu) > 0x7f800000u) return bf16{static_cast<u16>((x >> 16) | 0x40u)};
+  return bf16{static_cast<u16>((x + 0x7fffu + ((x >> 16) & 1u)) >> 16)};
 }
 
 constexpr f16 to_f16(float value) {
   const u32 x = __builtin_bit_cast(u32, value);
   const u32 sign = (x >> 16) & 0x8000u;
   const u32 magnitude = x & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) return {static_cast<u16>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu))};
-  if (magnitude >= 0x477ff000u) return {static_cast<u16>(sign | 0x7c00u)};  // from 65520, the midpoint past 65504
-  if (magnitude >= 0x38800000u) {                                           // normal from 2^-14
+  if (magnitude > 0x7f800000u) return f16{static_cast<u16>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu))};
+  if (magnitude >= 0x477ff000u) return f16{static_cast<u16>(sign | 0x7c00u)};  // from 65520, the midpoint past 65504
+  if (magnitude >= 0x38800000u) {                                              // normal from 2^-14
     const u32 rebased = magnitude - (112u << 23);
-    return {static_cast<u16>(sign | ((rebased + 0xfffu + ((rebased >> 13) & 1u)) >> 13))};
+    return f16{static_cast<u16>(sign | ((rebased + 0xfffu + ((rebased >> 13) & 1u)) >> 13))};
   }
-  if (magnitude < 0x33000000u) return {static_cast<u16>(sign)};  // below 2^-25, half of the smallest subnormal
-  const u32 shift = 126u - (magnitude >> 23);                    // 14..24: units of 2^-24
+  if (magnitude < 0x33000000u) return f16{static_cast<u16>(sign)};  // below 2^-25, half of the smallest subnormal
+  const u32 shift = 126u - (magnitude >> 23);                       // 14..24: units of 2^-24
   const u32 significand = (magnitude & 0x7fffffu) | 0x800000u;
   const u32 kept = significand >> shift;
   const u32 rest = significand & ((1u << shift) - 1u);
   const u32 half = 1u << (shift - 1u);
-  return {static_cast<u16>(sign | (kept + (rest > half || (rest == half && (kept & 1u) != 0) ? 1u : 0u)))};
+  return f16{static_cast<u16>(sign | (kept + (rest > half || (rest == half && (kept & 1u) != 0) ? 1u : 0u)))};
 }
 
 /// from_float<E>(value): value rounded once to element type E.
