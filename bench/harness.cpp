@@ -2,6 +2,7 @@
 #include "bench/harness.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
@@ -128,9 +129,14 @@ Outcome measure_case(const Case& which, i64 threads, Operands& operands, Peer& o
                      const HarnessOptions& options) {
   Outcome outcome{which, threads, {}, 0, {}, 0, options.memory_gbytes};
   const Job job = operands.job(threads);
+  const auto seconds = [start = std::chrono::steady_clock::now()] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
   std::vector<Chosen> chosen;
   chosen.push_back(choose_way(ours, job, operands, options));
   for (Peer* const peer : peers) chosen.push_back(choose_way(*peer, job, operands, options));
+
+  outcome.choosing_seconds = seconds();
 
   std::vector<measure::Contender> contenders;
   for (const Chosen& one : chosen) {
@@ -147,6 +153,7 @@ Outcome measure_case(const Case& which, i64 threads, Operands& operands, Peer& o
   outcome.peak_unit = before.unit;
   outcome.peak_gflops = std::max(before.gflops, options.peak(which.type).gflops);
   measure_aspects(chosen, options);
+  outcome.seconds = seconds();
 
   std::size_t next = 0;
   for (Chosen& one : chosen) {

@@ -45,6 +45,7 @@ struct Outcome {
   double other_load = 0;     // processors that others kept busy meanwhile, on average
   double memory_gbytes = 0;  // that a device's memory moves a second at most; 0: not known
   std::vector<std::pair<std::string, double>> conditions = {};  // of the device during the rounds: clocks and the like
+  double choosing_seconds = 0, seconds = 0;                     // that verifying and choosing took, and all of it
   std::vector<FirstCalls> first_calls = {};                     // where those were measured, and nothing else
 
   double gflops(const Entry& entry) const { return which.flops() / entry.us.median * 1e-3; }

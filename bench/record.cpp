@@ -178,6 +178,8 @@ Json case_json(const Outcome& outcome, bool on_gpu) {
   json[on_gpu ? "peak_gflops" : "peak_gflops_per_core"] = rounded(outcome.peak_gflops);
   json["peak_unit"] = outcome.peak_unit;
   json["other_load"] = rounded(outcome.other_load, 2);
+  json["choosing_seconds"] = rounded(outcome.choosing_seconds, 3);
+  json["seconds"] = rounded(outcome.seconds, 3);
   if (on_gpu) {
     json["bytes"] = which.bytes();
     json["roofline_us"] = rounded(outcome.roofline_us());
