@@ -50,8 +50,19 @@ void start_again() {
 }  // namespace
 
 bool speaks_to_peers(const std::string& name) {
-  constexpr std::array<std::string_view, 10> prefixes = {"OPENBLAS_", "GOTO",  "OMP_",    "GOMP_", "KMP_",
-                                                         "BLIS_",     "DNNL_", "ONEDNN_", "MKL_",  "BLAS_"};
+  constexpr std::array<std::string_view, 13> prefixes = {"OPENBLAS_",
+                                                         "GOTO",
+                                                         "OMP_",
+                                                         "GOMP_",
+                                                         "KMP_",
+                                                         "BLIS_",
+                                                         "DNNL_",
+                                                         "ONEDNN_",
+                                                         "MKL_",
+                                                         "BLAS_",
+                                                         "CUBLAS",
+                                                         "NVIDIA_TF32",
+                                                         "CUDA_LAUNCH_BLOCKING"};
   return std::any_of(prefixes.begin(), prefixes.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }

@@ -2,8 +2,10 @@
 #include "bench/harness.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include <fmt/format.h>
 
@@ -14,10 +16,9 @@
 namespace tilewright::bench {
 namespace {
 
-/// A way is dropped after its first calls if it took this many times as long as the fastest of its library ...
+/// A way is dropped after its first calls if it took this many times as long as the fastest of its library, unless it
+/// was shorter than HarnessOptions::short_us.
 constexpr double hopeless = 2;
-/// ... unless it was so short that one call says little.
-constexpr double short_us = 2e4;
 /// A first call may have code generated, which takes tens of milliseconds: below this a second one is what counts.
 constexpr double generating_us = 3e5;
 
@@ -25,33 +26,29 @@ measure::Contender contender(const std::string& name, const Way& way, const Harn
   return {name, way.prepare, options.timed(way.run)};
 }
 
-/// What is wrong with the product that a way leaves, or nothing.
-std::string fault_of(const Job& job, const Operands& operands, const HarnessOptions& options, double& worst) {
-  if (const i64 untouched = operands.untouched(); untouched > 0)
-    return fmt::format("wrong: {} elements of C were not written", untouched);
-  VerifyOptions verification;
-  verification.most_products = options.most_verified_products;
-  const VerifyResult result = verify(job.a, job.b, job.c, verification);
-  worst = result.worst;
-  if (result.passed) return "";
-  return fmt::format("wrong: C[{},{}] is {:.9g}, FP64 {:.9g}, {} of {} elements outside of the bound", result.row,
-                     result.col, result.got, result.expected, result.failures, result.checked);
+/// Of the first call, or of the second if the first may have had code generated and that is over.
+double first_us(const measure::Contender& contender) {
+  if (contender.before) contender.before();
+  const double us = contender.timed(1);
+  return us < generating_us ? contender.timed(1) : us;
 }
 
 /// A contender's best way, verified; entry says which it is, or why there is none.
 struct Chosen {
   Entry entry;
   std::optional<Way> way;
+  measure::Contender contender;  // the way, as it was verified
 };
 
 Chosen choose_way(Peer& peer, const Job& job, Operands& operands, const HarnessOptions& options) {
   Chosen chosen;
   chosen.entry.name = peer.name();
   std::vector<Way> ways = peer.ways(job);
-  if (ways.empty()) chosen.entry.failed = "it has no way to do this";
+  if (ways.empty()) chosen.entry.failed = peer.no_way();
 
   struct Verified {
     Way* way;
+    measure::Contender contender;
     double first_us, worst;
   };
   std::vector<Verified> verified;
@@ -59,14 +56,17 @@ Chosen choose_way(Peer& peer, const Job& job, Operands& operands, const HarnessO
   for (Way& way : ways) {
     operands.poison_output();
     if (options.rounds.settle) options.rounds.settle();
+    double us = 0, worst = 0;
+    std::string fault;
     const measure::Contender once = contender(peer.name(), way, options);
-    if (once.before) once.before();
-    double us = once.timed(1);
-    if (us < generating_us) us = once.timed(1);
-    double worst = 0;
-    const std::string fault = fault_of(job, operands, options, worst);
+    try {
+      us = first_us(once);
+      fault = fault_of(job, operands, options.most_verified_products, worst);
+    } catch (const std::runtime_error& error) {
+      fault = error.what();
+    }
     if (fault.empty()) {
-      verified.push_back({&way, us, worst});
+      verified.push_back({&way, once, us, worst});
       fastest_first = std::min(fastest_first, us);
     } else {
       chosen.entry.failed = fmt::format("{}: {}", way.name, fault);
@@ -77,9 +77,9 @@ Chosen choose_way(Peer& peer, const Job& job, Operands& operands, const HarnessO
   double best = std::numeric_limits<double>::infinity();
   for (const Verified& one : verified) {
     double us = one.first_us;
-    const bool contends = us < short_us || us < hopeless * fastest_first;
+    const bool contends = us < options.short_us || us < hopeless * fastest_first;
     if (contends && verified.size() > 1) {
-      us = measure::quick_us(contender(peer.name(), *one.way, options), options.rounds);
+      us = measure::quick_us(one.contender, options.rounds);
       for (Entry::Trial& trial : chosen.entry.trials) {
         if (trial.way == one.way->name) trial.us = us;
       }
@@ -87,6 +87,7 @@ Chosen choose_way(Peer& peer, const Job& job, Operands& operands, const HarnessO
     if (contends && us < best) {
       best = us;
       chosen.way = *one.way;
+      chosen.contender = one.contender;
       chosen.entry.way = one.way->name;
       chosen.entry.worst_error = one.worst;
       chosen.entry.failed.clear();
@@ -96,7 +97,7 @@ Chosen choose_way(Peer& peer, const Job& job, Operands& operands, const HarnessO
   return chosen;
 }
 
-/// The unit that bounds a product of this type.
+/// The unit of the host that bounds a product of this type.
 measure::Unit unit_for(DType type) {
   const std::vector<measure::Unit> units = measure::units_at_hand();
   for (auto unit = units.rbegin(); unit != units.rend(); ++unit) {
@@ -105,27 +106,54 @@ measure::Unit unit_for(DType type) {
   return measure::Unit::portable;
 }
 
+/// The aspects of all contenders, to the entries of those who have a way.
+void measure_aspects(std::vector<Chosen>& chosen, const HarnessOptions& options) {
+  for (const HarnessOptions::Aspect& aspect : options.aspects) {
+    HarnessOptions here = options;
+    here.timed = aspect.timed;
+    here.rounds.seconds *= options.aspect_share;
+    here.rounds.progress = {};
+    std::vector<measure::Contender> contenders;
+    for (const Chosen& one : chosen) {
+      if (one.way) contenders.push_back(contender(one.entry.name, *one.way, here));
+    }
+    const std::vector<measure::Series> series = measure::measure_rounds(contenders, here.rounds);
+    auto next = series.begin();
+    for (Chosen& one : chosen) {
+      if (one.way) one.entry.aspects.emplace_back(aspect.name, measure::estimate((next++)->us));
+    }
+  }
+}
+
 Outcome measure_case(const Case& which, i64 threads, Operands& operands, Peer& ours, std::span<Peer* const> peers,
                      const HarnessOptions& options) {
-  Outcome outcome{which, threads, {}, 0, {}, 0};
+  Outcome outcome{which, threads, {}, 0, {}, 0, options.memory_gbytes};
   const Job job = operands.job(threads);
+  const auto seconds = [start = std::chrono::steady_clock::now()] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
   std::vector<Chosen> chosen;
   chosen.push_back(choose_way(ours, job, operands, options));
   for (Peer* const peer : peers) chosen.push_back(choose_way(*peer, job, operands, options));
 
+  outcome.choosing_seconds = seconds();
+
   std::vector<measure::Contender> contenders;
   for (const Chosen& one : chosen) {
-    if (one.way) contenders.push_back(contender(one.entry.name, *one.way, options));
+    if (one.way) contenders.push_back(one.contender);
   }
   if (options.rounds.settle) options.rounds.settle();
-  const measure::Unit unit = unit_for(which.type);
-  outcome.peak_unit = name_of(unit);
-  outcome.peak_gflops = measure::peak_gflops(unit);
+  const Peak before = options.peak(which.type);
+  if (options.conditions) options.conditions();
   const measure::OtherLoad load;
   const std::vector<measure::Series> series = measure::measure_rounds(contenders, options.rounds);
   outcome.other_load = load.processors();
+  if (options.conditions) outcome.conditions = options.conditions();
   if (options.rounds.settle) options.rounds.settle();
-  outcome.peak_gflops = std::max(outcome.peak_gflops, measure::peak_gflops(unit));
+  outcome.peak_unit = before.unit;
+  outcome.peak_gflops = std::max(before.gflops, options.peak(which.type).gflops);
+  measure_aspects(chosen, options);
+  outcome.seconds = seconds();
 
   std::size_t next = 0;
   for (Chosen& one : chosen) {
@@ -140,6 +168,32 @@ Outcome measure_case(const Case& which, i64 threads, Operands& operands, Peer& o
 }
 
 }  // namespace
+
+std::string fault_of(const Job& job, Operands& operands, i64 most_products, double& worst) {
+  operands.fetch_output();
+  if (const i64 untouched = operands.untouched(); untouched > 0)
+    return fmt::format("wrong: {} elements of C were not written", untouched);
+  VerifyOptions verification;
+  verification.most_products = most_products;
+  // Tensor cores, which everybody takes for a half precision on a GPU, may truncate sums.
+  if (job.turns != nullptr && job.a.type != DType::f32) verification.mma = Mma::mma_sync;
+  const Job host = operands.on_host(1);
+  const VerifyResult result = verify(host.a, host.b, host.c, verification);
+  worst = result.worst;
+  if (result.passed) return "";
+  return fmt::format("wrong: C[{},{}] is {:.9g}, FP64 {:.9g}, {} of {} elements outside of the bound", result.row,
+                     result.col, result.got, result.expected, result.failures, result.checked);
+}
+
+Peak probed_peak(DType type) {
+  const measure::Unit unit = unit_for(type);
+  return {measure::peak_gflops(unit), name_of(unit)};
+}
+
+double Outcome::roofline_us() const {
+  const double operations = peak_gflops > 0 ? which.flops() / (peak_gflops * static_cast<double>(threads)) : 0;
+  return std::max(operations, memory_gbytes > 0 ? which.bytes() / memory_gbytes : 0) * 1e-3;
+}
 
 const Entry* Outcome::best_peer() const {
   const Entry* best = nullptr;
@@ -160,7 +214,7 @@ std::vector<Outcome> run_suite(std::span<const Case> cases, Peer& ours, std::spa
   std::vector<Outcome> outcomes;
   const std::size_t total = cases.size() * options.threads.size();
   for (const Case& which : cases) {
-    Operands operands(which);
+    const std::unique_ptr<Operands> operands = options.operands(which);
     for (const i64 threads : options.threads) {
       HarnessOptions here = options;
       if (options.progress) {
@@ -168,12 +222,27 @@ std::vector<Outcome> run_suite(std::span<const Case> cases, Peer& ours, std::spa
           options.progress((static_cast<double>(outcomes.size()) + fraction) / static_cast<double>(total));
         };
       }
-      outcomes.push_back(measure_case(which, threads, operands, ours, peers, here));
+      outcomes.push_back(measure_case(which, threads, *operands, ours, peers, here));
       if (options.progress) options.progress(static_cast<double>(outcomes.size()) / static_cast<double>(total));
+      if (options.measured) options.measured(outcomes);
     }
   }
   return outcomes;
 }
+
+namespace {
+
+/// Adds the logarithm of one peer's ratio.
+void add_against(GroupMean& mean, const Outcome& outcome, const Entry& peer) {
+  if (!peer.failed.empty()) return;
+  auto found = std::find_if(mean.against.begin(), mean.against.end(),
+                            [&](const GroupMean::Against& one) { return one.name == peer.name; });
+  if (found == mean.against.end()) found = mean.against.insert(found, {peer.name, 0, 0});
+  found->ratio += std::log(peer.us.median / outcome.entries[0].us.median);
+  ++found->cases;
+}
+
+}  // namespace
 
 std::vector<GroupMean> group_means(std::span<const Outcome> outcomes) {
   std::vector<GroupMean> means;
@@ -181,16 +250,21 @@ std::vector<GroupMean> group_means(std::span<const Outcome> outcomes) {
     auto found = std::find_if(means.begin(), means.end(), [&](const GroupMean& mean) {
       return mean.group == group && mean.type == outcome.which.type && mean.threads == outcome.threads;
     });
-    if (found == means.end()) found = means.insert(means.end(), {group, outcome.which.type, outcome.threads, 0, 0});
+    if (found == means.end()) found = means.insert(means.end(), {group, outcome.which.type, outcome.threads, 0, 0, {}});
     found->ratio += std::log(ratio);
     ++found->cases;
+    for (std::size_t i = 1; i < outcome.entries.size(); ++i) add_against(*found, outcome, outcome.entries[i]);
   };
   for (const bool all : {false, true}) {
     for (const Outcome& outcome : outcomes) {
       if (const auto ratio = outcome.ratio()) add(all ? "all" : outcome.which.group, outcome, *ratio);
     }
   }
-  for (GroupMean& mean : means) mean.ratio = std::exp(mean.ratio / static_cast<double>(mean.cases));
+  const auto mean_of = [](auto& sum) { sum.ratio = std::exp(sum.ratio / static_cast<double>(sum.cases)); };
+  for (GroupMean& mean : means) {
+    mean_of(mean);
+    for (GroupMean::Against& peer : mean.against) mean_of(peer);
+  }
   return means;
 }
 

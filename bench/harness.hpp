@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/first_call.hpp"
 #include "bench/peer.hpp"
 #include "bench/suite.hpp"
 #include "measure/estimator.hpp"
@@ -30,7 +31,8 @@ struct Entry {
     double us;           // a quick measurement, enough to choose by
     std::string failed;  // as above
   };
-  std::vector<Trial> trials;  // all ways, where there were several
+  std::vector<Trial> trials;                                       // all ways, where there were several
+  std::vector<std::pair<std::string, measure::Estimate>> aspects;  // in the order of HarnessOptions::aspects
 };
 
 /// One case on so many threads. entries[0] is this library.
@@ -38,25 +40,60 @@ struct Outcome {
   Case which;
   i64 threads = 1;
   std::vector<Entry> entries;
-  double peak_gflops = 0;  // of one core, probed beside the case
+  double peak_gflops = 0;  // of one core, probed beside the case; of a GPU as a whole
   std::string peak_unit;
-  double other_load = 0;  // processors that others kept busy meanwhile, on average
+  double other_load = 0;     // processors that others kept busy meanwhile, on average
+  double memory_gbytes = 0;  // that a device's memory moves a second at most; 0: not known
+  std::vector<std::pair<std::string, double>> conditions = {};  // of the device during the rounds: clocks and the like
+  double choosing_seconds = 0, seconds = 0;                     // that verifying and choosing took, and all of it
+  std::vector<FirstCalls> first_calls = {};                     // where those were measured, and nothing else
 
   double gflops(const Entry& entry) const { return which.flops() / entry.us.median * 1e-3; }
   /// The fastest peer that has a time, or null.
   const Entry* best_peer() const;
   /// Median time of the best peer over ours: above 1 we are faster. Nothing without both.
   std::optional<double> ratio() const;
+  /// Microseconds below which no kernel can be: for the operations or for the bytes, whichever is more.
+  double roofline_us() const;
 };
+
+/// How a way is timed: measure::host_timed, or what a device or a test puts in its place.
+using Timed = std::function<std::function<double(i64)>(std::function<void()>)>;
+
+/// The peak that a type's products are compared with.
+struct Peak {
+  double gflops = 0;  // of one core, or of a GPU as a whole
+  std::string unit;
+};
+/// Of a core of this machine, probed now.
+Peak probed_peak(DType type);
 
 struct HarnessOptions {
   std::vector<i64> threads = {1};
   measure::RoundsOptions rounds;
-  /// How a job is timed: measure::host_timed, or what a device or a test puts in its place.
-  std::function<std::function<double(i64)>(std::function<void()>)> timed = measure::host_timed;
+  Timed timed = measure::host_timed;
+  /// Other figures of each contender, of rounds of their own after the main ones, of a part of the seconds.
+  struct Aspect {
+    std::string name;
+    Timed timed;
+  };
+  std::vector<Aspect> aspects;
+  double aspect_share = 0.25;
+  double short_us = 2e4;                      // a call below says too little to drop its way for
   i64 most_verified_products = i64{1} << 27;  // beyond, a verification looks at a random sample of that much work
   std::function<void(double)> progress;       // with the fraction done. May be empty
+  std::function<void(std::span<const Outcome>)> measured;  // after each outcome, with all so far. May be empty
+
+  // What a device puts in the place of the host's.
+  std::function<std::unique_ptr<Operands>(const Case&)> operands = std::make_unique<Operands, const Case&>;
+  std::function<Peak(DType)> peak = probed_peak;
+  double memory_gbytes = 0;                                                 // Outcome::memory_gbytes
+  std::function<std::vector<std::pair<std::string, double>>()> conditions;  // since it was asked last. May be empty
 };
+
+/// What is wrong with the product that was left in a case's operands, or nothing; and its worst error as a fraction of
+/// the bound. Beyond so many products a random sample of that much work is looked at.
+std::string fault_of(const Job& job, Operands& operands, i64 most_products, double& worst);
 
 /// Throws Error for a plan that a case does not allow, and where memory does not suffice.
 std::vector<Outcome> run_suite(std::span<const Case> cases, Peer& ours, std::span<Peer* const> peers,
@@ -69,6 +106,12 @@ struct GroupMean {
   i64 threads = 1;
   double ratio = 1;
   i64 cases = 0;
+  struct Against {
+    std::string name;
+    double ratio = 1;
+    i64 cases = 0;
+  };
+  std::vector<Against> against = {};  // each peer alone, of the cases in which it has a time
 };
 /// For every group, type and number of threads, in the order of the outcomes, and then for all groups together.
 std::vector<GroupMean> group_means(std::span<const Outcome> outcomes);

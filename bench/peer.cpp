@@ -9,6 +9,7 @@
 
 #include <tilewright/error.hpp>
 #include <tilewright/gemm.hpp>
+#include "bench/gpu.hpp"
 #include "bench/peers.hpp"
 
 namespace tilewright::bench {
@@ -16,27 +17,46 @@ namespace {
 
 class Tilewright : public Peer {
  public:
-  explicit Tilewright(const PlanRequest& plan) : plan_(plan) {}
+  explicit Tilewright(std::vector<AskedPlan> plans) : plans_(std::move(plans)) {}
 
   std::string name() const override { return "tilewright"; }
   std::string version() const override { return "Tilewright " TILEWRIGHT_VERSION; }
   std::string file() const override { return ""; }
 
+  /// One for each plan. Of several, one that a case does not allow is a way that fails.
   std::vector<Way> ways(const Job& job) override {
-    GemmOptions options;
-    options.plan = plan_;
-    options.threads = job.threads;
-    const std::string plan = to_string(plan_for(job.a, job.b, job.c, options).plan);
-    return {{plan, {}, [job, options] { gemm_into(job.a, job.b, job.c, options); }}};
+    std::vector<Way> ways;
+    for (const AskedPlan& asked : plans_) {
+      try {
+        ways.push_back(way_of(asked.request, job));
+      } catch (const Error& error) {
+        if (plans_.size() == 1) throw;
+        ways.push_back({asked.text, {}, [error] { throw error; }});
+      }
+    }
+    return ways;
   }
 
  private:
-  PlanRequest plan_;
+  static Way way_of(const PlanRequest& request, const Job& job) {
+    GemmOptions options;
+    options.plan = request;
+    options.threads = job.threads;
+    const std::string plan = to_string(plan_for(job.a, job.b, job.c, options).plan);
+    if (job.turns == nullptr) return {plan, {}, [job, options] { gemm_into(job.a, job.b, job.c, options); }};
+    options.stream = job.turns->stream();
+    return {plan, {}, [turns = job.turns, options] {
+              const Job set = turns->next();
+              gemm_into(set.a, set.b, set.c, options);
+            }};
+  }
+
+  std::vector<AskedPlan> plans_;
 };
 
 /// A peer, and what must be said to it before it is opened.
 struct Known {
-  std::string_view name;
+  std::string_view name, target;
   std::unique_ptr<Peer> (*open)();
   std::vector<std::pair<std::string, std::string>> (*words)();
 };
@@ -53,16 +73,22 @@ std::vector<std::pair<std::string, std::string>> blis_words() {
   return {};
 }
 
-constexpr Known known[] = {
-    {"openblas", open_openblas, nothing}, {"onednn", open_onednn, nothing}, {"blis", open_blis, blis_words}};
+constexpr Known known[] = {{"openblas", "cpu", open_openblas, nothing},  {"onednn", "cpu", open_onednn, nothing},
+                           {"blis", "cpu", open_blis, blis_words},       {"cublas", "cuda", open_cublas, nothing},
+                           {"cublaslt", "cuda", open_cublaslt, nothing}, {"pad", "cuda", open_pad, nothing}};
 
 }  // namespace
 
-std::unique_ptr<Peer> this_library(const PlanRequest& plan) { return std::make_unique<Tilewright>(plan); }
+std::unique_ptr<Peer> this_library(const PlanRequest& plan) { return this_library(std::vector<AskedPlan>{{"", plan}}); }
+std::unique_ptr<Peer> this_library(std::vector<AskedPlan> plans) {
+  return std::make_unique<Tilewright>(std::move(plans));
+}
 
-std::vector<std::string> peer_names() {
+std::vector<std::string> peer_names(std::string_view target) {
   std::vector<std::string> names;
-  for (const Known& one : known) names.emplace_back(one.name);
+  for (const Known& one : known) {
+    if (one.target == target) names.emplace_back(one.name);
+  }
   return names;
 }
 
@@ -80,8 +106,8 @@ OpenedPeer open_peer(std::string_view name) {
     }
     return opened;
   }
-  throw Error(ErrorCode::target,
-              fmt::format("there is no peer '{}'; the peers are {}", name, fmt::join(peer_names(), ", ")));
+  throw Error(ErrorCode::target, fmt::format("there is no peer '{}'; the peers are {} on a CPU and {} on a GPU", name,
+                                             fmt::join(peer_names("cpu"), ", "), fmt::join(peer_names("cuda"), ", ")));
 }
 
 }  // namespace tilewright::bench

@@ -32,10 +32,18 @@ class Peer {
   virtual std::string file() const = 0;
   /// All sensible ways to do this job, none if it cannot. Views and memory outlive the ways.
   virtual std::vector<Way> ways(const Job& job) = 0;
+  /// Why there is none.
+  virtual std::string no_way() const { return "it has no way to do this"; }
 };
 
 /// This library. The plan's open fields are the planner's choice; the way's name is the plan.
 std::unique_ptr<Peer> this_library(const PlanRequest& plan);
+/// The same with several plans, of which each case takes the best.
+struct AskedPlan {
+  std::string text;
+  PlanRequest request;
+};
+std::unique_ptr<Peer> this_library(std::vector<AskedPlan> plans);
 
 /// A peer that was looked for: opened, or the reason why not.
 struct OpenedPeer {
@@ -45,9 +53,9 @@ struct OpenedPeer {
   std::vector<std::pair<std::string, std::string>> told;  // environment variables set for it before it was opened
 };
 
-/// The peers that open_peer knows.
-std::vector<std::string> peer_names();
-/// Opens a peer's library. Throws Error target for a name that peer_names() lacks.
+/// The peers that open_peer knows, of a target: "cpu" or "cuda".
+std::vector<std::string> peer_names(std::string_view target = "cpu");
+/// Opens a peer's library. Throws Error target for a name that no target's peer_names() has.
 OpenedPeer open_peer(std::string_view name);
 
 }  // namespace tilewright::bench

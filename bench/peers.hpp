@@ -13,4 +13,9 @@ std::unique_ptr<Peer> open_openblas();
 std::unique_ptr<Peer> open_blis();
 std::unique_ptr<Peer> open_onednn();
 
+// On a GPU, whose context must be current. A driver's error is an Error, which is one of those.
+std::unique_ptr<Peer> open_cublas();
+std::unique_ptr<Peer> open_cublaslt();
+std::unique_ptr<Peer> open_pad();
+
 }  // namespace tilewright::bench

@@ -19,6 +19,7 @@
 #include <tilewright/error.hpp>
 #include <tilewright/gemm.hpp>
 #include "bench/commit.hpp"
+#include "bench/record_json.hpp"
 #include "measure/peak.hpp"
 
 namespace tilewright::bench {
@@ -39,7 +40,8 @@ std::string line_of(const char* file, std::string_view start, std::string_view s
   return "unknown";
 }
 
-std::string device() {
+std::string device(const Run& run) {
+  if (run.gpu) return run.gpu->description.name;
   return fmt::format("{}, {} core{}", line_of("/proc/cpuinfo", "model name", " \t:"), this_cpu().cores,
                      this_cpu().cores == 1 ? "" : "s");
 }
@@ -79,6 +81,19 @@ Json machine_json() {
           {"kernel", fmt::format("{} {}", system.sysname, system.release)}};
 }
 
+Json gpu_json(const GpuFacts& gpu) {
+  return {{"name", gpu.description.name},
+          {"architecture", gpu.description.architecture()},
+          {"multiprocessors", gpu.description.multiprocessors},
+          {"l2_bytes", gpu.description.l2_bytes},
+          {"memory_bytes", gpu.description.memory_bytes},
+          {"driver", gpu.driver},
+          {"cuda", fmt::format("{}.{}", gpu.cuda_version / 1000, gpu.cuda_version % 1000 / 10)},
+          {"compiler", gpu.compiler},
+          {"power_limit_watts", gpu.power_limit_watts},
+          {"copy_gbytes_per_second", rounded(gpu.copy_gbytes, 4)}};
+}
+
 Json variables_json(const Variables& variables) {
   Json json = Json::object();
   for (const auto& [name, value] : variables) json[name] = value;
@@ -108,9 +123,14 @@ Json entry_json(const Outcome& outcome, const Entry& entry, bool ours) {
             {"drift", rounded(entry.us.drift, 3)},
             {"rounds", entry.us.count},
             {"calls", entry.calls},
-            {"gbytes_per_second", rounded(outcome.which.bytes() / entry.us.median * 1e-3)},
-            {"of_peak", rounded(gflops / (outcome.peak_gflops * static_cast<double>(outcome.threads)), 3)},
-            {"worst_error", rounded(entry.worst_error, 3)}};
+            {"gbytes_per_second", rounded(outcome.which.bytes() / entry.us.median * 1e-3)}};
+    if (outcome.peak_gflops > 0)
+      json["of_peak"] = rounded(gflops / (outcome.peak_gflops * static_cast<double>(outcome.threads)), 3);
+    json["worst_error"] = rounded(entry.worst_error, 3);
+    for (const auto& [name, us] : entry.aspects) {
+      json[name + "_us"] = rounded(us.median);
+      json[name + "_spread"] = rounded(us.spread, 3);
+    }
   } else {
     json["failed"] = entry.failed;
   }
@@ -122,7 +142,21 @@ Json entry_json(const Outcome& outcome, const Entry& entry, bool ours) {
   return json;
 }
 
-Json case_json(const Outcome& outcome) {
+Json first_calls_json(const FirstCalls& calls) {
+  Json json = {{"contender", calls.contender}};
+  if (!calls.cache.empty()) json["cache"] = calls.cache;
+  if (!calls.failed.empty()) {
+    json["failed"] = calls.failed;
+    return json;
+  }
+  json["context_ms"] = rounded(calls.median.context, 4);
+  json["open_ms"] = rounded(calls.median.open, 4);
+  json["first_ms"] = rounded(calls.median.first, 4);
+  json["again_ms"] = rounded(calls.median.again, 4);
+  return json;
+}
+
+Json case_json(const Outcome& outcome, bool on_gpu) {
   const Case& which = outcome.which;
   Json contenders = Json::object();
   for (const Entry& entry : outcome.entries)
@@ -140,14 +174,19 @@ Json case_json(const Outcome& outcome) {
                {"ldb", which.ldb},
                {"ldc", which.ldc},
                {"offset", which.offset},
-               {"step", which.step},
-               {"peak_gflops_per_core", rounded(outcome.peak_gflops)},
-               {"peak_unit", outcome.peak_unit},
-               {"other_load", rounded(outcome.other_load, 2)}};
-  if (const auto ratio = outcome.ratio()) {
-    json["best_peer"] = outcome.best_peer()->name;
-    json["ratio"] = rounded(*ratio, 4);
+               {"step", which.step}};
+  json[on_gpu ? "peak_gflops" : "peak_gflops_per_core"] = rounded(outcome.peak_gflops);
+  json["peak_unit"] = outcome.peak_unit;
+  json["other_load"] = rounded(outcome.other_load, 2);
+  json["choosing_seconds"] = rounded(outcome.choosing_seconds, 3);
+  json["seconds"] = rounded(outcome.seconds, 3);
+  if (on_gpu) {
+    json["bytes"] = which.bytes();
+    json["roofline_us"] = rounded(outcome.roofline_us());
+    for (const auto& [name, value] : outcome.conditions) json[name] = rounded(value, 4);
   }
+  for (const FirstCalls& calls : outcome.first_calls) json["first_calls"].push_back(first_calls_json(calls));
+  add_ratio(json, outcome);
   return json;
 }
 
@@ -174,39 +213,67 @@ std::string date_now() {
 std::string record_json(const Run& run, std::span<const Outcome> outcomes) {
   Variables set;
   for (const OpenedPeer& opened : run.peers) set.insert(set.end(), opened.told.begin(), opened.told.end());
-  const std::pair<const char*, Json> heads[] = {
-      {"device", device()},
-      {"commit", built_commit()},
-      {"target", "cpu"},
-      {"date", run.date},
-      {"method", "docs/bench-method.md"},
-      {"suite", fs::path(run.suite).filename().string()},
-      {"plan_asked", run.plan},
-      {"seconds_per_case", run.seconds},
-      {"machine", machine_json()},
-      {"compiler", compiler()},
-      {"libraries", libraries_json(run)},
-      {"environment", {{"found_and_unset", variables_json(run.found)}, {"set", variables_json(set)}}}};
-  std::string text = "{\n";
-  for (const auto& [key, value] : heads) text += fmt::format("\"{}\": {},\n", key, line(value));
-  text += "\"geometric_means\": [";
-  const char* separator = "\n";
+  Json record = {{"device", device(run)},
+                 {"commit", built_commit()},
+                 {"target", run.target},
+                 {"date", run.date},
+                 {"method", "docs/bench-method.md"},
+                 {"suite", fs::path(run.suite).filename().string()},
+                 {"plan_asked", run.plan},
+                 {"seconds_per_case", run.seconds},
+                 {"machine", machine_json()},
+                 {"compiler", compiler()},
+                 {"libraries", libraries_json(run)},
+                 {"environment", {{"found_and_unset", variables_json(run.found)}, {"set", variables_json(set)}}}};
+  if (run.gpu) record["gpu"] = gpu_json(*run.gpu);
+  if (!run.whole) record["whole"] = false;
+  record["geometric_means"] = means_json(outcomes);
+  record["cases"] = Json::array();
+  for (const Outcome& outcome : outcomes) record["cases"].push_back(case_json(outcome, run.gpu.has_value()));
+  return record_text(record);
+}
+
+Json means_json(std::span<const Outcome> outcomes) {
+  Json means = Json::array();
   for (const GroupMean& mean : group_means(outcomes)) {
-    const Json json = {{"group", mean.group},
-                       {"types", name_of(mean.type)},
-                       {"threads", mean.threads},
-                       {"ratio", rounded(mean.ratio, 4)},
-                       {"cases", mean.cases}};
-    text += separator + line(json);
-    separator = ",\n";
+    Json against = Json::object();
+    for (const GroupMean::Against& peer : mean.against) against[peer.name] = rounded(peer.ratio, 4);
+    means.push_back({{"group", mean.group},
+                     {"types", name_of(mean.type)},
+                     {"threads", mean.threads},
+                     {"ratio", rounded(mean.ratio, 4)},
+                     {"cases", mean.cases},
+                     {"against", against}});
   }
-  text += "\n],\n\"cases\": [";
-  separator = "\n";
-  for (const Outcome& outcome : outcomes) {
-    text += separator + line(case_json(outcome));
-    separator = ",\n";
+  return means;
+}
+
+void add_ratio(Json& case_json, const Outcome& outcome) {
+  if (const auto ratio = outcome.ratio()) {
+    case_json["best_peer"] = outcome.best_peer()->name;
+    case_json["ratio"] = rounded(*ratio, 4);
   }
-  return text + "\n]\n}\n";
+}
+
+std::string record_text(const Json& record) {
+  std::string text = "{";
+  const char* before_key = "\n";
+  for (const auto& [key, value] : record.items()) {
+    text += fmt::format("{}{}: ", before_key, line(key));
+    before_key = ",\n";
+    if (key != "geometric_means" && key != "cases") {
+      text += line(value);
+      continue;
+    }
+    text += '[';
+    const char* before_one = "\n";
+    for (const Json& one : value) {
+      text += before_one + line(one);
+      before_one = ",\n";
+    }
+    text += "\n]";
+  }
+  return text + "\n}\n";
 }
 
 void check_record_path(const fs::path& path) {

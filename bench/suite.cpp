@@ -3,16 +3,20 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <set>
 
 #include <fmt/format.h>
 
 #include <tilewright/error.hpp>
+#include <tilewright/gemm.hpp>
 #include <tilewright/mix.hpp>
 
+#include "bench/team.hpp"
 #include "core/csv.hpp"
 #include "core/shown.hpp"
 
@@ -141,13 +145,21 @@ std::vector<Case> parse_line(std::string_view line, const std::vector<Column>& c
   return cases;
 }
 
+/// Calls work(begin, end) for parts of 0 .. count, on all threads if there is work for them.
+void in_parts(i64 count, i64 worth_a_thread, const std::function<void(i64, i64)>& work) {
+  Team team(std::clamp<i64>(count / worth_a_thread, 1, available_threads()));
+  team.run([&](i64 member) { work(count * member / team.size(), count * (member + 1) / team.size()); });
+}
+
 template <class E>
 void fill_uniform(Matrix& memory, unsigned long long seed) {
   E* const elements = memory.elements<E>();
-  for (i64 i = 0; i < memory.cols(); ++i) {
-    const unsigned long long bits = mix(seed + static_cast<unsigned long long>(i)) >> 40;  // 24 of them
-    elements[i] = from_float<E>(static_cast<float>(bits) * 0x1p-23f - 1);
-  }
+  in_parts(memory.cols(), i64{1} << 18, [&](i64 begin, i64 end) {
+    for (i64 i = begin; i < end; ++i) {
+      const unsigned long long bits = mix(seed + static_cast<unsigned long long>(i)) >> 40;  // 24 of them
+      elements[i] = from_float<E>(static_cast<float>(bits) * 0x1p-23f - 1);
+    }
+  });
 }
 
 void fill_uniform(Matrix& memory, unsigned long long seed) {
@@ -164,8 +176,6 @@ void fill_uniform(Matrix& memory, unsigned long long seed) {
 Matrix memory_of(i64 offset, i64 stored_rows, i64 leading_dimension, DType type) {
   return Matrix(1, offset + stored_rows * leading_dimension, type);
 }
-
-constexpr unsigned char poison = 0xff;  // in every byte: a NaN of all types, and not the one that arithmetic makes
 
 }  // namespace
 
@@ -204,7 +214,7 @@ Operands::Operands(const Case& which)
   poison_output();
 }
 
-Job Operands::job(i64 threads) const {
+Job Operands::on_host(i64 threads) const {
   const auto at = [this](const Matrix& memory) {
     return static_cast<std::byte*>(const_cast<void*>(memory.view().data)) + case_.offset * size_of(case_.type);
   };
@@ -223,15 +233,19 @@ void Operands::poison_output() {
 }
 
 i64 Operands::untouched() const {
-  const auto* const bytes = static_cast<const unsigned char*>(job(1).c.data);
+  const auto* const bytes = static_cast<const unsigned char*>(on_host(1).c.data);
   const i64 size = size_of(case_.type);
-  i64 count = 0;
-  for (i64 i = 0; i < case_.m; ++i) {
-    for (i64 j = 0; j < case_.n; ++j) {
-      const unsigned char* const element = bytes + (i * case_.ldc + j) * size;
-      count += std::all_of(element, element + size, [](unsigned char byte) { return byte == poison; }) ? 1 : 0;
+  std::atomic<i64> count = 0;
+  in_parts(case_.m, cdiv(i64{1} << 18, case_.n), [&](i64 begin, i64 end) {
+    i64 own = 0;
+    for (i64 i = begin; i < end; ++i) {
+      for (i64 j = 0; j < case_.n; ++j) {
+        const unsigned char* const element = bytes + (i * case_.ldc + j) * size;
+        own += std::all_of(element, element + size, [](unsigned char byte) { return byte == poison; }) ? 1 : 0;
+      }
     }
-  }
+    count += own;
+  });
   return count;
 }
 

@@ -35,28 +35,42 @@ struct Case {
 /// one name and type.
 std::vector<Case> parse_suite(std::string_view csv, std::string_view source);
 
+class Turns;  // bench/gpu.hpp
+
 /// What is multiplied: views, and how many threads may do it.
 struct Job {
   MatrixView a, b;      // (m, k), (k, n)
   MutableMatrixView c;  // (m, n)
   i64 threads = 1;
+  Turns* turns = nullptr;  // on a GPU: where each call gets its operands; the views are those of the first set
 };
 
-/// The memory of a case, with A and B uniform in [-1, 1]; the gaps between their elements as well.
+/// The memory of a case, with A and B uniform in [-1, 1]; the gaps between their elements as well. A GPU's operands
+/// derive from the host's, which the verification reads.
 class Operands {
  public:
   /// Throws Error too_large where memory does not suffice.
   explicit Operands(const Case& which);
+  virtual ~Operands() = default;
+  Operands(const Operands&) = delete;
+  Operands& operator=(const Operands&) = delete;
 
-  Job job(i64 threads) const;
+  /// What ways are made for.
+  virtual Job job(i64 threads) const { return on_host(threads); }
   /// Makes every element of C a NaN that no product of the operands is.
-  void poison_output();
+  virtual void poison_output();
+  /// Brings C to the host, if it is elsewhere.
+  virtual void fetch_output() {}
+
+  /// The operands, and C as it was fetched.
+  Job on_host(i64 threads) const;
   /// Elements of C that are still poisoned.
   i64 untouched() const;
 
- private:
+ protected:
   Case case_;
-  Matrix a_, b_, c_;  // (1, elements): the memory behind the views
+  Matrix a_, b_, c_;                             // (1, elements): the memory behind the views
+  static constexpr unsigned char poison = 0xff;  // in every byte: a NaN of all types, and not what arithmetic makes
 };
 
 }  // namespace tilewright::bench

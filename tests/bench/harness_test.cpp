@@ -1,9 +1,11 @@
 // The harness with peers and times of the tests' own: what is verified, what is chosen, what is counted.
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include <tilewright/error.hpp>
 #include "tests/bench/fake_peer.hpp"
 
 namespace tilewright::bench {
@@ -69,6 +71,51 @@ TEST(Harness, AWrongProductIsFoundAndNeverTimed) {
   EXPECT_DOUBLE_EQ(outcome.ratio().value(), 2);
 }
 
+TEST(Harness, AWayThatThrowsIsNamedAndTheOthersGoOn) {
+  FakePeer ours("tilewright"), failing("failing");
+  ours.add("a plan", 50);
+  failing.add("broken", 1, [](const Job&) { throw std::runtime_error("status 15"); }).add("honest", 100);
+  Peer* const peers[] = {&failing};
+  const Outcome outcome = run_suite(cases("x,g,20,30,40,nn,f16\n"), ours, peers, invented_options()).at(0);
+  EXPECT_EQ(outcome.entries[1].way, "honest");
+  EXPECT_EQ(outcome.entries[1].trials.at(0).failed, "status 15");
+}
+
+TEST(Harness, AspectsAreTimedByTheirOwnClocks) {
+  FakePeer ours("tilewright"), quick("quick"), idle("idle");
+  ours.add("a plan", 50);
+  quick.add("short cut", 40);
+  HarnessOptions options = invented_options();
+  const auto halved = [](std::function<void()> run) -> std::function<double(i64)> {
+    return [timed = invented_clock(std::move(run))](i64 calls) { return timed(calls) / 2; };
+  };
+  options.aspects = {{"warm", halved}, {"again", invented_clock}};
+  Peer* const peers[] = {&idle, &quick};
+  const Outcome outcome = run_suite(cases("x,g,20,30,40,nn,f16\n"), ours, peers, options).at(0);
+  for (const std::size_t i : {std::size_t{0}, std::size_t{2}}) {
+    const Entry& entry = outcome.entries[i];
+    ASSERT_EQ(entry.aspects.size(), 2u);
+    EXPECT_EQ(entry.aspects[0].first, "warm");
+    EXPECT_DOUBLE_EQ(entry.aspects[0].second.median, entry.us.median / 2);
+    EXPECT_DOUBLE_EQ(entry.aspects[1].second.median, entry.us.median);
+  }
+  EXPECT_TRUE(outcome.entries[1].aspects.empty());
+}
+
+TEST(Harness, RooflineIsOfOperationsOrOfBytes) {
+  Outcome one;
+  one.which = cases("x,g,100,100,100,nn,f16\n").at(0);
+  one.peak_gflops = 1000;
+  EXPECT_DOUBLE_EQ(one.roofline_us(), 2.0);  // 2e6 operations
+  one.memory_gbytes = 10;
+  EXPECT_DOUBLE_EQ(one.roofline_us(), 6.0);  // 6e4 bytes
+  one.threads = 4;
+  one.memory_gbytes = 1000;
+  EXPECT_DOUBLE_EQ(one.roofline_us(), 0.5);
+  one.peak_gflops = 0;
+  EXPECT_DOUBLE_EQ(one.roofline_us(), 0.06);
+}
+
 TEST(Harness, AProductThatWasLeftByAnotherDoesNotCount) {
   FakePeer ours("tilewright"), idle("idle");
   ours.add("a plan", 50);
@@ -86,6 +133,20 @@ TEST(Harness, WithoutPeersThereIsNoRatio) {
   EXPECT_TRUE(outcome.entries[0].way.starts_with("64x32x32 ")) << outcome.entries[0].way;
   EXPECT_FALSE(outcome.ratio().has_value());
   EXPECT_TRUE(group_means(std::vector{outcome}).empty());
+}
+
+TEST(Harness, OfSeveralPlansTheFastestCountsAndOneThatIsRefusedFails) {
+  const std::unique_ptr<Peer> ours = this_library(
+      {{"64x32x32", parse_plan("64x32x32")}, {"7x7x7", parse_plan("7x7x7")}, {"64x64x64", parse_plan("64x64x64")}});
+  const Entry entry = run_suite(cases("x,g,20,30,40,nn,f16\n"), *ours, {}, invented_options()).at(0).entries.at(0);
+  EXPECT_EQ(entry.failed, "");
+  ASSERT_EQ(entry.trials.size(), 3u);
+  EXPECT_TRUE(entry.trials[0].way.starts_with("64x32x32 w1")) << entry.trials[0].way;
+  EXPECT_EQ(entry.trials[1].way, "7x7x7");
+  EXPECT_NE(entry.trials[1].failed.find("7x7x7"), std::string::npos) << entry.trials[1].failed;
+  EXPECT_EQ(entry.trials[2].failed, "");
+  const std::unique_ptr<Peer> one = this_library(parse_plan("7x7x7"));
+  EXPECT_THROW(run_suite(cases("x,g,20,30,40,nn,f16\n"), *one, {}, invented_options()), Error);
 }
 
 TEST(Harness, MeansAreGeometricOfGroupTypeAndThreads) {
@@ -108,6 +169,9 @@ TEST(Harness, MeansAreGeometricOfGroupTypeAndThreads) {
   EXPECT_EQ(means[0].cases, 2);
   EXPECT_DOUBLE_EQ(means[1].ratio, 3);
   EXPECT_DOUBLE_EQ(means[2].ratio, 0.5);
+  ASSERT_EQ(means[0].against.size(), 1u);
+  EXPECT_DOUBLE_EQ(means[0].against[0].ratio, 4);
+  EXPECT_EQ(means[0].against[0].cases, 2);
   EXPECT_EQ(means[3].group, "all");
   EXPECT_DOUBLE_EQ(means[3].ratio, 2);
   EXPECT_EQ(means[3].cases, 3);
@@ -118,11 +182,14 @@ TEST(Harness, ProgressRunsFromNothingToAll) {
   ours.add("a plan", 50);
   HarnessOptions options = invented_options();
   std::vector<double> fractions;
+  std::vector<std::size_t> measured;
+  options.measured = [&](std::span<const Outcome> so_far) { measured.push_back(so_far.size()); };
   options.progress = [&](double fraction) { fractions.push_back(fraction); };
   run_suite(cases("x,g,2,3,4,nn,f16 bf16\n"), ours, {}, options);
   ASSERT_FALSE(fractions.empty());
   EXPECT_TRUE(std::is_sorted(fractions.begin(), fractions.end()));
   EXPECT_DOUBLE_EQ(fractions.back(), 1);
+  EXPECT_EQ(measured, (std::vector<std::size_t>{1, 2}));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Measured {
-  Run run;
+  Run run, part;
   std::vector<Outcome> outcomes;
 };
 
@@ -36,6 +36,7 @@ Measured measured() {
   result.outcomes =
       run_suite(parse_suite("name,group,m,n,k,layout,types,lda\nx,g,20,30,40,nn,f16,41\ny,h,7,8,9,nt,bf16,\n", "x.csv"),
                 ours, peers, invented_options());
+  result.part.whole = false;
   result.run.peers.push_back({"quick", std::move(quick), "", {{"QUICK_MODE", "1"}}});
   result.run.peers.push_back({"wrong", std::move(wrong), "", {}});
   result.run.peers.push_back({"absent", nullptr, "libabsent.so: no such file", {}});
@@ -75,6 +76,8 @@ TEST(Record, HasItsForm) {
   EXPECT_NE(contenders.at("wrong").at("failed").get<std::string>().find("not written"), std::string::npos);
   EXPECT_FALSE(contenders["wrong"].contains("us"));
   EXPECT_EQ(json.at("geometric_means").back().at("group"), "all");
+  EXPECT_FALSE(json.contains("whole"));
+  EXPECT_EQ(Json::parse(record_json(one.part, std::span(one.outcomes).first(1))).at("whole"), false);
 }
 
 TEST(Record, TableFitsAndNamesWhatIsBehind) {

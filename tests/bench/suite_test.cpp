@@ -1,6 +1,7 @@
 // Suites: reading them, refusing by line, and the memory that a case stands for.
 #include <fstream>
 #include <iterator>
+#include <numeric>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -126,11 +127,30 @@ INSTANTIATE_TEST_SUITE_P(
                       Refused{lines("x,g,1,2,3,nn,f16,,,,,\nx,g,4,5,6,nn,bf16 f16,,,,,\n"),
                               "line 3: there is a case x of type f16"}));
 
-TEST(Suite, TheCommittedSuitesCanBeRead) {
-  std::ifstream file(TILEWRIGHT_SOURCE_DIR "/bench/suites/cpu.csv");
+std::vector<Case> committed(const std::string& name) {
+  std::ifstream file(TILEWRIGHT_SOURCE_DIR "/bench/suites/" + name);
   const std::string text((std::istreambuf_iterator<char>(file)), {});
-  const std::vector<Case> cases = parse_suite(text, "cpu.csv");
-  EXPECT_EQ(cases.size(), 30u);
+  return parse_suite(text, name);
+}
+
+TEST(Suite, TheCommittedSuitesCanBeRead) {
+  EXPECT_EQ(committed("cpu.csv").size(), 30u);
+  EXPECT_EQ(committed("gpu.csv").size(), 39u);
+}
+
+TEST(Suite, TheGpuGroupsSayHowRowsAreAligned) {
+  for (const Case& one : committed("gpu.csv")) {
+    const auto alignment = [&](i64 ld) { return std::gcd<i64>(ld * size_of(one.type), 16); };
+    const i64 inputs = std::min(alignment(one.lda), alignment(one.ldb)), output = alignment(one.ldc);
+    if (one.group == "odd") {
+      EXPECT_EQ(inputs, 2) << one.name;
+    } else if (one.group == "odd_c") {
+      EXPECT_EQ(inputs, 16) << one.name;
+      EXPECT_EQ(output, 2) << one.name;
+    } else {
+      EXPECT_EQ(std::min(inputs, output), one.group == "aligned8" ? 8 : 16) << one.name;
+    }
+  }
 }
 
 }  // namespace

@@ -135,9 +135,10 @@ TEST(Team, EveryMemberWorksOnceARun) {
 
 TEST(Environment, NamesThatSpeakToPeers) {
   for (const char* name : {"OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "GOMP_SPINCOUNT",
-                           "GOTO_NUM_THREADS", "BLIS_ARCH_TYPE", "DNNL_MAX_CPU_ISA", "ONEDNN_VERBOSE"})
+                           "GOTO_NUM_THREADS", "BLIS_ARCH_TYPE", "DNNL_MAX_CPU_ISA", "ONEDNN_VERBOSE",
+                           "CUBLAS_WORKSPACE_CONFIG", "CUBLASLT_LOG_LEVEL", "NVIDIA_TF32_OVERRIDE"})
     EXPECT_TRUE(speaks_to_peers(name)) << name;
-  for (const char* name : {"PATH", "HOME", "TILEWRIGHT_THREADS", "COMP_WORDS"})
+  for (const char* name : {"PATH", "HOME", "TILEWRIGHT_THREADS", "COMP_WORDS", "CUDA_HOME", "CUDA_VISIBLE_DEVICES"})
     EXPECT_FALSE(speaks_to_peers(name)) << name;
 }
 

@@ -94,7 +94,48 @@ TEST(CommandBench, RefusesWrongUse) {
   refused({"--suite", "tiny.csv", "--case", "frist"}, "did you mean first?");
   refused({"--suite", "tiny.csv", "--seconds", "-1"}, "--seconds is '-1'");
   refused({"--suite", "tiny.csv", "--plan", "64x32"}, "64x32");
+  refused({"--suite", "tiny.csv", "--plan", "64x32x32|64x32"}, "64x32");
   refused({"--suite", "tiny.csv", "--json", "none/record.json"}, "none");
+  refused({"--suite", "tiny.csv", "--html", "none/page.html"}, "none");
+  refused({"--suite", "tiny.csv", "--target", "cuda", "--threads", "1"}, "--threads speaks of the target cpu");
+  refused({"--suite", "tiny.csv", "--target", "cuda", "--against", "blis"}, "the peers are cublas, cublaslt, pad");
+  refused({"--suite", "tiny.csv", "--against", "cublas"}, "'cublas': the peers are openblas, onednn, blis");
+  refused({"--suite", "tiny.csv", "--cache", "here"}, "--cache is where compiled kernels are kept");
+  refused({"--suite", "tiny.csv", "--host"}, "--host measures calls that a GPU carries out");
+  refused({"--suite", "tiny.csv", "--cold"}, "--cold measures the first call on a GPU");
+  refused({"--suite", "tiny.csv", "--target", "cuda", "--cold", "--html", "x.html"},
+          "--cold measures first calls alone");
+  refused({"--merge", "none.json"}, "none.json");
+  refused({"--merge", "tiny.csv"}, "tiny.csv: it is not JSON");
+  refused({"--merge", "a.json", "b.json", "--suite", "tiny.csv"}, "--merge measures nothing; leave --suite out");
+  refused({"--merge"}, "--merge needs a value");
+}
+
+TEST(CommandBench, RecordsAreJoinedAndShownAsAPage) {
+  Folder folder;
+  write_suite(folder);
+  const Ran ran = folder.tilewright({"bench", "--suite", "tiny.csv", "--seconds", "0", "--threads", "1", "--json",
+                                     "record.json", "--html", "page.html"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  folder.python(R"(
+record = json.load(open('record.json'))
+for case in record['cases']:
+    ours = case['contenders']
+    case['contenders'] = {'other': {'us': ours['tilewright']['us'] * 2, 'spread': 0.01, 'gflops': 1, 'way': 'its own'}}
+json.dump(record, open('other.json', 'w'))
+)");
+  const Ran merged = folder.tilewright(
+      {"bench", "--merge", "record.json", "other.json", "--json", "joined.json", "--html", "joined.html"});
+  EXPECT_EQ(merged.status, 0) << merged.err;
+  EXPECT_TRUE(contains(merged.out, "geometric mean") && contains(merged.out, "other")) << merged.out;
+  folder.python(R"(
+joined = json.load(open('joined.json'))
+assert all(abs(c['ratio'] - 2) < 1e-3 and c['best_peer'] == 'other' for c in joined['cases']), joined
+assert [part['file'] for part in joined['merged']] == ['record.json', 'other.json']
+for name, bars in (('page.html', 3), ('joined.html', 6)):
+    text = open(name).read()
+    assert text.count('class="who"') == bars and '<script' not in text and '://' not in text, name
+)");
 }
 
 }  // namespace
