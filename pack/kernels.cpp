@@ -59,7 +59,8 @@ void add(Found& found, const Target& target, const Plan& plan, const MatrixView&
       fmt::format("{}>{} {}x{}x{} w{} s{} a={} b={} {}", name_of(a.type), name_of(output), plan.tile.m, plan.tile.n,
                   plan.tile.k, plan.warps, plan.stages, move_text(kernel.how.moves[0], "m", "k"),
                   move_text(kernel.how.moves[1], "k", "n"), to_string(plan.mma));
-  const std::string group = fmt::format("{} {}>{} {}x{}x{}", target.architecture, name_of(a.type), name_of(output),
+  // The two 16-bit types and all outputs differ in few instructions.
+  const std::string group = fmt::format("{} {} {}x{}x{}", target.architecture, a.type == DType::f32 ? "f32" : "16-bit",
                                         plan.tile.m, plan.tile.n, plan.tile.k);
   found[{unit, target.architecture}] = {
       plan.tile.m * plan.tile.n / plan.warps,
