@@ -125,16 +125,17 @@ std::string compress(std::string_view bytes) {
   return out;
 }
 
-std::optional<std::string> decompress(std::string_view packed, std::size_t size) {
+std::optional<std::string> decompress(std::string_view packed, std::size_t size, std::size_t needed) {
   Reader reader(packed);
   std::string out;
   out.reserve(size);
+  const auto enough = [&] { return out.size() >= needed; };
   std::size_t distance = 0;
   while (true) {
     const std::size_t count = reader.number();
     out += reader.literals(count);
     if (reader.failed() || out.size() > size) return std::nullopt;
-    if (reader.at_end()) break;
+    if (reader.at_end() || enough()) break;
     const std::size_t length = reader.number(), given = reader.number();
     if (given != 0) distance = given;
     if (reader.failed() || distance == 0 || distance > out.size() || length > size - out.size()) return std::nullopt;
@@ -144,7 +145,7 @@ std::optional<std::string> decompress(std::string_view packed, std::size_t size)
       for (std::size_t i = 0; i < length; ++i) out.push_back(out[out.size() - distance]);
     }
   }
-  if (out.size() != size) return std::nullopt;
+  if (out.size() != size && !enough()) return std::nullopt;
   return out;
 }
 

@@ -15,7 +15,9 @@ namespace tilewright::cuda {
 
 std::string compress(std::string_view bytes);
 
-/// The bytes again, if there are exactly so many and the input is whole; nothing for any other input.
-std::optional<std::string> decompress(std::string_view packed, std::size_t size);
+/// The bytes again, if there are exactly so many and the input is whole; nothing for any other input. needed: stops, and
+/// looks no further, once so many are there.
+std::optional<std::string> decompress(std::string_view packed, std::size_t size,
+                                      std::size_t needed = static_cast<std::size_t>(-1));
 
 }  // namespace tilewright::cuda

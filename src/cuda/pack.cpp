@@ -114,7 +114,7 @@ std::optional<Cubin> Pack::find(const std::string& unit, const std::string& arch
   std::optional<std::string> content;
   if (file.seekg(static_cast<std::streamoff>(group.offset)) && read(file, packed.data(), packed.size()) &&
       hash(packed, 3) == group.checksum) {
-    content = decompress(packed, group.bytes);
+    content = decompress(packed, group.bytes, entry->offset + entry->bytes);
   }
   if (!content || entry->offset > content->size() || entry->bytes > content->size() - entry->offset) {
     static std::once_flag once;

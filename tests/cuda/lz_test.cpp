@@ -18,6 +18,10 @@ void round_trip(const std::string& bytes) {
   EXPECT_EQ(*back, bytes);
   EXPECT_FALSE(decompress(packed, bytes.size() + 1)) << "a byte too few in it";
   if (bytes.empty()) return;
+  const auto half = decompress(packed, bytes.size(), bytes.size() / 2);
+  ASSERT_TRUE(half);
+  EXPECT_GE(half->size(), bytes.size() / 2);
+  EXPECT_EQ(*half, bytes.substr(0, half->size()));
   EXPECT_FALSE(decompress(packed, bytes.size() - 1)) << "a byte too many in it";
 }
 
