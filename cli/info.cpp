@@ -109,7 +109,8 @@ std::string pack_words() {
   if (file.empty()) return "none: kernels of GPUs are compiled when they are first used";
   std::string reason;
   const auto pack = cuda::Pack::open(file, reason);
-  return pack ? fmt::format("{} kernels in {}", pack->size(), file) : fmt::format("none: {} {}", file, reason);
+  return pack ? fmt::format("{} images of kernels in {}", pack->size(), file)
+              : fmt::format("none: {} {}", file, reason);
 }
 
 std::string info_text(const Info& info) {

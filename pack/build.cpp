@@ -163,9 +163,9 @@ Outcome build(const std::vector<Kernel>& kernels, const Job& job) {
     if (std::string fault = fault_of(kernel, cubin, allowed); !fault.empty())
       outcome.faults.push_back(std::move(fault));
     const auto exception = allowed.find(full_name(kernel));
-    lines.push_back(fmt::format("{:<76} {:<7} {:>9} {:>13} {:>11} {}\n", kernel.name, kernel.architecture,
+    lines.push_back(fmt::format("{:<76} {:<7} {:>9} {:>13} {:>11}{}\n", kernel.name, kernel.architecture,
                                 cubin.registers, kernel.shared_bytes, cubin.spilled_bytes,
-                                exception == allowed.end() ? "" : exception->second));
+                                exception == allowed.end() ? "" : "  " + exception->second));
     entries.push_back({kernel.group, kernel.unit, kernel.architecture, std::move(cubin)});
     if (kernel.with_ptx) {
       entries.push_back({kernel.group + " ptx", kernel.unit, ptx_architecture, stored(kernel, ptx_architecture)});
