@@ -159,30 +159,12 @@ class StreamLoop {
   Stopwatch stopwatch_;
 };
 
-/// Pages of the host that a device copies from and to at full speed; where the driver refuses, copies are slower.
-class Pinned {
- public:
-  explicit Pinned(const Matrix& memory) : address_(const_cast<void*>(memory.view().data)) {
-    const auto bytes = static_cast<std::size_t>(memory.cols() * size_of(memory.type()));
-    pinned_ = gpu_calls().mem_host_register(address_, bytes, 0) == cuda::success;
-  }
-  ~Pinned() {
-    if (pinned_) static_cast<void>(gpu_calls().mem_host_unregister(address_));
-  }
-  Pinned(const Pinned&) = delete;
-  Pinned& operator=(const Pinned&) = delete;
-
- private:
-  void* address_;
-  bool pinned_;
-};
-
 /// A case's operands on the host and, in several sets, on a device.
 class GpuOperands : public Operands {
  public:
   GpuOperands(const Case& which, int device, cuda::Stream stream, Turns*& current)
       : Operands(which),
-        pins_{Pinned(a_), Pinned(b_), Pinned(c_)},
+        device_(device),
         set_bytes_{spaced(a_), spaced(b_), spaced(c_)},
         sets_(sets_for(which.bytes(), cuda::describe(device).l2_bytes)),
         buffers_{cuda::Buffer(device, sets_ * set_bytes_[0]), cuda::Buffer(device, sets_ * set_bytes_[1]),
@@ -212,10 +194,13 @@ class GpuOperands : public Operands {
   }
   /// Of the last set: whoever left one out is found.
   void fetch_output() override {
-    buffers_[2].download((sets_ - 1) * set_bytes_[2], const_cast<void*>(c_.view().data), bytes_of(c_));
+    cuda::Copier(device_).download(bytes_at(c_), buffers_[2].data() + (sets_ - 1) * set_bytes_[2], bytes_of(c_));
   }
 
  private:
+  static std::byte* bytes_at(const Matrix& memory) {
+    return static_cast<std::byte*>(const_cast<void*>(memory.view().data));
+  }
   static i64 bytes_of(const Matrix& memory) { return memory.cols() * size_of(memory.type()); }
   static i64 spaced(const Matrix& memory) { return cdiv(bytes_of(memory), row_alignment) * row_alignment; }
   cuda::Address address(int operand) const { return reinterpret_cast<cuda::Address>(buffers_[operand].data()); }
@@ -229,7 +214,7 @@ class GpuOperands : public Operands {
     return host;
   }
   void copy_to_all_sets(const Matrix& memory, int operand) const {
-    buffers_[operand].upload(0, memory.view().data, bytes_of(memory));
+    cuda::Copier(device_).upload(buffers_[operand].data(), bytes_at(memory), bytes_of(memory));
     for (i64 set = 1; set < sets_; ++set) {
       const auto to = address(operand) + static_cast<cuda::Address>(set * set_bytes_[operand]);
       check(gpu_calls().memcpy_dtod_async(to, address(operand), static_cast<std::size_t>(bytes_of(memory)),
@@ -238,7 +223,7 @@ class GpuOperands : public Operands {
     }
   }
 
-  Pinned pins_[3];
+  int device_;
   i64 set_bytes_[3];
   i64 sets_;
   cuda::Buffer buffers_[3];

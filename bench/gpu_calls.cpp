@@ -29,8 +29,6 @@ GpuCalls found() {
   find(calls.mem_free_async, "cuMemFreeAsync");
   find(calls.device_get_default_mem_pool, "cuDeviceGetDefaultMemPool");
   find(calls.mem_pool_set_attribute, "cuMemPoolSetAttribute");
-  find(calls.mem_host_register, "cuMemHostRegister_v2");
-  find(calls.mem_host_unregister, "cuMemHostUnregister");
   find(calls.device_get_pci_bus_id, "cuDeviceGetPCIBusId");
   return calls;
 }

@@ -25,8 +25,6 @@ struct GpuCalls {
   cuda::Result (*mem_free_async)(cuda::Address address, cuda::Stream stream);
   cuda::Result (*device_get_default_mem_pool)(void** pool, cuda::Device device);
   cuda::Result (*mem_pool_set_attribute)(void* pool, int attribute, void* value);
-  cuda::Result (*mem_host_register)(void* memory, std::size_t bytes, unsigned flags);
-  cuda::Result (*mem_host_unregister)(void* memory);
   cuda::Result (*device_get_pci_bus_id)(char* text, int length, cuda::Device device);
 };
 

@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <tilewright/cuda.hpp>
 #include <tilewright/error.hpp>
 #include <tilewright/gemm.hpp>
-#include "check/battery.hpp"
+#include "check/device_battery.hpp"
 #include "check/problem.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
+#include "cuda/device.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -44,6 +46,28 @@ std::string layout_text(const exact::LayoutChoice& layout) {
   return fmt::format("a {}, b {}, c {}", exact::name_of(layout.a), exact::name_of(layout.b), exact::name_of(layout.c));
 }
 
+std::string failures_text(const std::vector<exact::BatteryFailure>& failures) {
+  std::string text;
+  for (const exact::BatteryFailure& failure : failures) {
+    text += fmt::format("\nFAILED  {} on {}x{}x{}, {}\n{}\n", failure.kernel, failure.shape.m, failure.shape.n,
+                        failure.shape.k, layout_text(failure.layout), failure.text);
+  }
+  return text;
+}
+
+Json failures_json(const std::vector<exact::BatteryFailure>& failures) {
+  Json list = Json::array();
+  for (const exact::BatteryFailure& failure : failures) {
+    list.push_back(
+        {{"kernel", failure.kernel},
+         {"shape", {failure.shape.m, failure.shape.n, failure.shape.k}},
+         {"layouts",
+          {exact::name_of(failure.layout.a), exact::name_of(failure.layout.b), exact::name_of(failure.layout.c)}},
+         {"text", failure.text}});
+  }
+  return list;
+}
+
 void print_text(const exact::BatteryResult& result, const std::vector<exact::WorkedExample>& examples, bool passed) {
   std::string layouts;
   for (const exact::Layout layout : exact::layouts)
@@ -62,10 +86,7 @@ void print_text(const exact::BatteryResult& result, const std::vector<exact::Wor
       "  covered      {} programs, {} outputs, {} partial sums after a K step\n",
       result.kernels, result.shapes, result.layouts, layouts, grouped(result.checks), grouped(result.failed),
       grouped(result.programs), grouped(result.outputs), grouped(result.partial_sums));
-  for (const exact::BatteryFailure& failure : result.failures) {
-    text += fmt::format("\nFAILED  {} on {}x{}x{}, {}\n{}\n", failure.kernel, failure.shape.m, failure.shape.n,
-                        failure.shape.k, layout_text(failure.layout), failure.text);
-  }
+  text += failures_text(result.failures);
   if (!examples.empty()) {
     text += "\nWorked examples\n";
     for (const exact::WorkedExample& example : examples) {
@@ -78,15 +99,6 @@ void print_text(const exact::BatteryResult& result, const std::vector<exact::Wor
 }
 
 void print_json(const exact::BatteryResult& result, const std::vector<exact::WorkedExample>& examples, bool passed) {
-  Json failures = Json::array();
-  for (const exact::BatteryFailure& failure : result.failures) {
-    failures.push_back(
-        {{"kernel", failure.kernel},
-         {"shape", {failure.shape.m, failure.shape.n, failure.shape.k}},
-         {"layouts",
-          {exact::name_of(failure.layout.a), exact::name_of(failure.layout.b), exact::name_of(failure.layout.c)}},
-         {"text", failure.text}});
-  }
   Json worked = Json::array();
   for (const exact::WorkedExample& example : examples) {
     worked.push_back({{"claim", example.claim}, {"got", example.got}, {"passed", example.passed}});
@@ -100,7 +112,7 @@ void print_json(const exact::BatteryResult& result, const std::vector<exact::Wor
                        {"programs", result.programs},
                        {"outputs", result.outputs},
                        {"partial_sums", result.partial_sums},
-                       {"failures", failures},
+                       {"failures", failures_json(result.failures)},
                        {"worked_examples", worked}};
   print(json_line(object));
 }
@@ -124,6 +136,40 @@ int check_kernels(const CheckRequest& request) {
   bool passed = result.failed == 0;
   for (const exact::WorkedExample& example : examples) passed = passed && example.passed;
   request.json ? print_json(result, examples, passed) : print_text(result, examples, passed);
+  return passed ? 0 : 1;
+}
+
+int check_device(bool json) {
+  constexpr int device = 0;
+  if (const std::string why = cuda::unavailable(); !why.empty())
+    throw Error(ErrorCode::target, fmt::format("the target cuda is unavailable: {}", why));
+  const std::string& name = cuda::describe(device).name;
+  exact::DeviceBattery result;
+  {
+    Progress progress("checking");
+    result = exact::run_device_battery(device, [&](double done) { progress.update(done); });
+  }
+  const bool passed = result.failed == 0;
+  if (json) {
+    print(json_line({{"target", "cuda"},
+                     {"device", name},
+                     {"passed", passed},
+                     {"shapes", result.shapes},
+                     {"layouts_per_operand", result.layouts},
+                     {"checks", result.checks},
+                     {"failed", result.failed},
+                     {"outputs", result.outputs},
+                     {"failures", failures_json(result.failures)}}));
+    return passed ? 0 : 1;
+  }
+  std::string text = fmt::format(
+      "Exact check of default plans on {}\n"
+      "  shapes       {}, around the tiles' boundaries, ones, primes, 130x70x65\n"
+      "  layouts      {} for each operand, element types in turn\n"
+      "  checks       {}, {} failed: small whole numbers, all bits of the outputs' memory compared\n"
+      "  covered      {} outputs\n",
+      name, result.shapes, result.layouts, grouped(result.checks), grouped(result.failed), grouped(result.outputs));
+  print(text + failures_text(result.failures) + fmt::format("\n{}\n", passed ? "PASS" : "FAIL"));
   return passed ? 0 : 1;
 }
 

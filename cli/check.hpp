@@ -19,6 +19,9 @@ struct CheckRequest {
 /// Error.
 int check_kernels(const CheckRequest& request);
 
+/// Runs the battery on the first GPU and prints what was covered. Returns 0 or 1. Throws Error: target without a GPU.
+int check_device(bool json);
+
 /// Checks the operator's program on the shape and the strides of these views (their elements are not read) under this
 /// plan, and prints the verdict. Returns 0 or 1. Throws Error.
 int check_problem(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, const Plan& plan, bool json);

@@ -13,6 +13,7 @@
 #include <tilewright/gemm.hpp>
 
 #include "cli/commands.hpp"
+#include "cli/explain_gpu.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "core/shown.hpp"
@@ -34,13 +35,15 @@ constexpr const char* explain_examples = R"(Examples:
   tilewright explain --m 130 --n 70 --k 65 --layout nt --element 129,69
       Who computes C[129,69], and the addresses whose products it sums, where B
       is stored transposed.
+  tilewright explain --m 4096 --n 50257 --k 768 --layout nt --target cuda
+      The plan of a GPU: tile, movers, shared memory, waves, candidates.
   tilewright explain --shapes shapes.csv
       Weighs all tiles over a list of shapes (columns m,n,k and, if you like,
       weight).)";
 
 struct ExplainArguments {
   std::optional<i64> m, n, k, lda, ldb, ldc;
-  std::optional<std::string> layout, dtype, out_dtype, plan, element, shapes;
+  std::optional<std::string> layout, dtype, out_dtype, target, plan, element, shapes;
   std::optional<i64> threads, workspace, program, step, cache;
   bool json = false;
 };
@@ -87,7 +90,20 @@ void explain_shapes(const ExplainArguments& arguments, DType type, i64 threads) 
                        : explain_shapes_text(shapes, type, this_cpu(), threads));
 }
 
+void check_combination(const ExplainArguments& arguments) {
+  if (arguments.target != "cuda") return;
+  for (const auto& [given, name] : {std::pair{arguments.shapes.has_value(), "--shapes"},
+                                    {arguments.program.has_value(), "--program"},
+                                    {arguments.element.has_value(), "--element"},
+                                    {arguments.cache.has_value(), "--cache"},
+                                    {arguments.threads.has_value(), "--threads"},
+                                    {arguments.workspace.has_value(), "--workspace"}}) {
+    if (given) throw UsageError(fmt::format("{} speaks of the target cpu; leave it out with --target cuda", name));
+  }
+}
+
 int explain(const ExplainArguments& arguments) {
+  check_combination(arguments);
   const DType input = parse_dtype(arguments.dtype.value_or("f16")).value();
   const DType output = arguments.out_dtype ? parse_dtype(*arguments.out_dtype).value() : input;
   if (arguments.shapes) {
@@ -109,13 +125,19 @@ int explain(const ExplainArguments& arguments) {
   const i64 ldc = leading("--ldc", arguments.ldc, n, "N");
   const OperandStrides strides{ta ? 1 : lda, ta ? lda : 1, tb ? 1 : ldb, tb ? ldb : 1, ldc, 1};
 
+  const PlanRequest request = arguments.plan ? parse_plan(*arguments.plan) : PlanRequest{};
+  if (arguments.target == "cuda") {
+    explain_gpu({nullptr, input, m, k, strides.a_row, strides.a_col},
+                {nullptr, input, k, n, strides.b_row, strides.b_col},
+                {nullptr, output, m, n, strides.c_row, strides.c_col}, request, arguments.json);
+    return 0;
+  }
   ExplainFocus focus{arguments.program, arguments.step, {}, arguments.cache};
   if (arguments.element) {
     const auto [row, col] = parse_pair("--element", *arguments.element);
     focus.element = {row, col};
   }
   const Problem problem = problem_of(m, n, k, input, output, strides);
-  const PlanRequest request = arguments.plan ? parse_plan(*arguments.plan) : PlanRequest{};
   const i64 threads = threads_for(problem, arguments.threads.value_or(0));
   const PlanChoice choice = choose_plan(problem, request, this_cpu(), threads, arguments.workspace.value_or(0));
   print(arguments.json ? explain_json(problem, strides, choice, this_cpu(), focus) + '\n'
@@ -150,6 +172,9 @@ Action add_explain(CLI::App& app) {
            "optionally, weight, name, group")
       ->group(problem);
 
+  add_choice(command, "--target", arguments->target, {"cpu", "cuda"},
+             "cpu (the default), or cuda: the plan of the GPU here, or of an H200 where there is none")
+      ->group(plan);
   add_text(command, "--plan", arguments->plan, "TEXT",
            "the plan, or a part of it, such as 64x32x32 or \"64x32x32 order=grouped(8)\"; the rest is chosen")
       ->group(plan);

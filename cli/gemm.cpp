@@ -15,19 +15,15 @@
 #include <tilewright/cuda.hpp>
 #include <tilewright/explain.hpp>
 #include <tilewright/gemm.hpp>
-#include <tilewright/npy.hpp>
-#include <tilewright/verify.hpp>
 
 #include "cli/check.hpp"
 #include "cli/commands.hpp"
-#include "cli/gpu.hpp"
+#include "cli/gemm_outcome.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
-#include "cli/text.hpp"
 #include "core/shown.hpp"
 #include "cuda/cache.hpp"
 #include "io/npy_target.hpp"
-#include "verify/bound.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -50,24 +46,6 @@ constexpr const char* gemm_examples = R"(Examples:
       bfloat16 files, which NumPy saves as two-byte void ('<V2').
 
 Exit codes: 0 success, 1 a check or verification failed, 2 wrong use or input.)";
-
-struct GemmArguments {
-  std::optional<std::string> a, b, output;
-  std::optional<std::string> slice_a, slice_b;
-  bool transpose_a = false, transpose_b = false;
-  std::optional<std::string> in_dtype, out_dtype, target, plan, cache;
-  std::optional<i64> threads, workspace;
-  bool verify = false, explain = false, json = false;
-};
-
-/// A file and the view of it that is multiplied.
-struct Operand {
-  std::string file;
-  std::optional<std::string> slices;
-  bool transposed;
-  NpyMatrix stored;
-  MatrixView view;
-};
 
 Operand open_operand(const std::string& file, std::string_view slice_option, const std::optional<std::string>& slices,
                      bool transposed, const std::optional<std::string>& in_dtype) {
@@ -134,173 +112,6 @@ PlanChoice choose(const MatrixView& a, const MatrixView& b, const MutableMatrixV
   }
 }
 
-/// All that is known at the end.
-struct Outcome {
-  const GemmArguments& arguments;
-  const Operand &a, &b;
-  MatrixView c;
-  PlanChoice choice;
-  i64 threads = 0;
-  double seconds = 0;
-  std::optional<VerifyResult> verified;
-  VerifyOptions verify_options;
-  std::optional<i64> file_bytes;  // of the result, once written
-  std::optional<GpuRun> gpu;      // where and how it was multiplied, if on a GPU
-
-  bool sampled() const { return verified->checked < verified->total; }
-  double flops() const {
-    return 2.0 * static_cast<double>(c.rows) * static_cast<double>(c.cols) * static_cast<double>(a.view.cols);
-  }
-  /// As an integer, where the double holds it exactly.
-  std::optional<i64> exact_flops() const {
-    return flops() <= 0x1p53 ? std::optional(static_cast<i64>(flops())) : std::nullopt;
-  }
-};
-
-std::string operand_line(std::string_view name, const Operand& operand) {
-  std::string source = operand.file;
-  if (operand.slices) source += fmt::format(" [{}]", *operand.slices);
-  if (operand.transposed) source += " transposed";
-  return fmt::format("{:<10} {}\n{:<10} {}\n", name, to_string(operand.view), "", source);
-}
-
-/// What a verdict on very long sums does not say; nothing while the bound is a small part of |A||B|.
-std::optional<std::string> long_sum_note(i64 k) {
-  constexpr double worth_saying = 0.1;
-  const double relative = verification::sum_error(k).relative;
-  if (!(relative > worth_saying)) return std::nullopt;
-  return fmt::format(
-      "note: K = {} is so long a sum that the bound allows {} % of |A||B|; a split K (--plan \"split=split_k(64)\", "
-      "with a --workspace) sums shorter parts",
-      grouped(k), grouped(static_cast<i64>(relative * 100 + 0.5)));
-}
-
-/// What a verdict on sums beyond the result's type does not say.
-std::optional<std::string> overflow_note(const Outcome& outcome) {
-  const VerifyResult& result = *outcome.verified;
-  if (result.overflows == 0) return std::nullopt;
-  const DType type = outcome.c.type;
-  const char* const wider = type == DType::f16 ? "; --out-dtype f32 or bf16 holds more" : "";
-  return fmt::format("note: {} of the {} elements checked are infinite, because their sums pass the largest {}{}",
-                     grouped(result.overflows), grouped(result.checked), name_of(type), wider);
-}
-
-/// All notes in one text, one after the other; nothing without any.
-std::optional<std::string> notes(const Outcome& outcome) {
-  std::optional<std::string> text = overflow_note(outcome);
-  const std::optional<std::string> other = long_sum_note(outcome.a.view.cols);
-  if (!text) return other;
-  if (other) text->append(". ").append(*other);
-  return text;
-}
-
-std::string verdict_lines(const Outcome& outcome) {
-  const VerifyResult& result = *outcome.verified;
-  std::string text = fmt::format("{:<10} {}: ", "verified", result.passed ? "PASS" : "FAIL");
-  if (outcome.sampled()) {
-    text += fmt::format("a random sample of {} of {} elements, seed {}\n", grouped(result.checked),
-                        grouped(result.total), outcome.verify_options.seed);
-  } else {
-    text += fmt::format("all elements ({}), against FP64 sums\n", grouped(result.total));
-  }
-  if (result.checked == 0) return text;
-  text += fmt::format("{:<10} largest error {:.3f} of the bound, at C[{},{}]: {:.9g}, FP64 {:.9g}\n", "", result.worst,
-                      result.row, result.col, result.got, result.expected);
-  if (!result.passed) text += fmt::format("{:<10} {} elements outside of the bound\n", "", grouped(result.failures));
-  if (const auto note = notes(outcome)) {
-    for (const std::string& line : wrap(*note, 69)) text += fmt::format("{:<10} {}\n", "", line);
-  }
-  return text;
-}
-
-std::string outcome_text(const Outcome& outcome) {
-  std::string text = operand_line("A", outcome.a) + operand_line("B", outcome.b);
-  text += fmt::format("{:<10} {}\n", "C = A*B", to_string(outcome.c));
-  text += fmt::format("{:<10} {}\n", "plan", to_string(outcome.choice.plan));
-  for (const std::string& line : wrap(outcome.choice.reason, 69)) text += fmt::format("{:<10} {}\n", "", line);
-  if (outcome.gpu) {
-    text += fmt::format("{:<10} cuda: {}\n", "target", outcome.gpu->device);
-  } else {
-    text += fmt::format("{:<10} cpu{}, up to {} thread{}, {} bytes of workspace\n", "target",
-                        outcome.arguments.target.value_or("auto") == "auto" ? " (taken by auto)" : "", outcome.threads,
-                        outcome.threads == 1 ? "" : "s", grouped(outcome.choice.workspace_bytes));
-  }
-  text += fmt::format("{:<10} {:.3f} ms", "time", outcome.seconds * 1e3);
-  if (outcome.flops() > 0)
-    text +=
-        fmt::format(", {:.4g} GFLOP/s of 2*M*N*K = {} FLOP", outcome.flops() / outcome.seconds * 1e-9,
-                    outcome.exact_flops() ? grouped(*outcome.exact_flops()) : fmt::format("{:.6g}", outcome.flops()));
-  if (outcome.gpu) {
-    text += fmt::format(
-        "\n{:<10} the second run, measured once; the first took {:.3f} ms with the kernel's preparation\n{:<10} {:.3f} "
-        "ms "
-        "from the files to the device, {:.3f} ms back\n",
-        "", outcome.gpu->first * 1e3, "copies", outcome.gpu->upload * 1e3, outcome.gpu->download * 1e3);
-  } else {
-    text += fmt::format("\n{:<10} one run, measured once; it includes first reads of the files\n", "");
-  }
-  if (outcome.verified) text += verdict_lines(outcome);
-  if (outcome.file_bytes) {
-    text += fmt::format("{:<10} {} ({} bytes)\n", "written", *outcome.arguments.output, grouped(*outcome.file_bytes));
-  } else if (outcome.arguments.output) {
-    text += fmt::format("{:<10} nothing: {} is left as it was, because the verification failed\n", "written",
-                        *outcome.arguments.output);
-  } else {
-    text += fmt::format("{:<10} nothing: give -o FILE to keep the product\n", "written");
-  }
-  return text;
-}
-
-Json operand_json(const Operand& operand) {
-  return {{"file", operand.file},
-          {"slices", operand.slices ? Json(*operand.slices) : Json()},
-          {"transposed", operand.transposed},
-          {"rows", operand.view.rows},
-          {"cols", operand.view.cols},
-          {"type", name_of(operand.view.type)},
-          {"strides", {operand.view.row_stride, operand.view.col_stride}}};
-}
-
-Json outcome_json(const Outcome& outcome) {
-  Json json;
-  json["a"] = operand_json(outcome.a);
-  json["b"] = operand_json(outcome.b);
-  json["c"] = {{"file", outcome.file_bytes ? Json(*outcome.arguments.output) : Json()},
-               {"rows", outcome.c.rows},
-               {"cols", outcome.c.cols},
-               {"type", name_of(outcome.c.type)},
-               {"strides", {outcome.c.row_stride, outcome.c.col_stride}}};
-  json["target"] = outcome.gpu ? "cuda" : "cpu";
-  json["plan"] = to_string(outcome.choice.plan);
-  json["plan_reason"] = outcome.choice.reason;
-  json["threads"] = outcome.threads;
-  json["workspace_bytes"] = outcome.choice.workspace_bytes;
-  json["seconds"] = outcome.seconds;
-  if (outcome.gpu) {
-    json["device"] = outcome.gpu->device;
-    json["first_seconds"] = outcome.gpu->first;
-    json["copy_seconds"] = {{"to_device", outcome.gpu->upload}, {"from_device", outcome.gpu->download}};
-  }
-  json["flops"] = outcome.exact_flops() ? Json(*outcome.exact_flops()) : Json(outcome.flops());
-  json["gflops_per_second"] = outcome.seconds > 0 ? outcome.flops() / outcome.seconds * 1e-9 : 0;
-  if (outcome.verified) {
-    const VerifyResult& result = *outcome.verified;
-    const auto note = notes(outcome);
-    json["verify"] = {{"passed", result.passed},
-                      {"checked", result.checked},
-                      {"total", result.total},
-                      {"sampled", outcome.sampled()},
-                      {"seed", outcome.verify_options.seed},
-                      {"failures", result.failures},
-                      {"worst_fraction_of_bound", json_number(result.worst)},
-                      {"worst_at", {result.row, result.col}},
-                      {"got", json_number(result.got)},
-                      {"expected", json_number(result.expected)},
-                      {"note", note ? Json(*note) : Json()}};
-  }
-  return json;
-}
-
 void check_combination(const GemmArguments& arguments) {
   if (arguments.cache && arguments.target != "cuda")
     throw UsageError("--cache is where compiled kernels are kept; it needs --target cuda");
@@ -321,6 +132,32 @@ void check_combination(const GemmArguments& arguments) {
   }
 }
 
+void take_cpu(Outcome& outcome, const MutableMatrixView& c, const GemmOptions& options) {
+  outcome.choice = choose(outcome.a.view, outcome.b.view, c, options);
+  const auto start = std::chrono::steady_clock::now();
+  gemm_into(outcome.a.view, outcome.b.view, c, options);
+  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Multiplies on a GPU and notes what it took there.
+void take_gpu(Outcome& outcome, const MutableMatrixView& c, const GemmOptions& options) {
+  outcome.gpu = multiply_on_gpu(outcome.a.view, outcome.b.view, c, options);
+  outcome.choice = outcome.gpu->choice;
+  outcome.seconds = outcome.gpu->compute;
+}
+
+/// Under auto: on a GPU if there is one that can, and otherwise why not.
+void try_gpu(Outcome& outcome, const MutableMatrixView& c, const GemmOptions& options) {
+  outcome.why_taken = outcome.arguments.explain ? "--explain speaks of the cpu" : gpu_unsuited(options);
+  if (!outcome.why_taken.empty()) return;
+  try {
+    take_gpu(outcome, c, options);
+    outcome.why_taken = "a GPU is here; --target cpu multiplies without it";
+  } catch (const Error& error) {  // too little memory, a plan that is the cpu's, a kernel that cannot be compiled
+    outcome.why_taken = fmt::format("the GPU does not do it ({})", error.what());
+  }
+}
+
 int multiply(const GemmArguments& arguments) {
   check_combination(arguments);
   if (arguments.output) check_output_path(*arguments.output);
@@ -336,28 +173,23 @@ int multiply(const GemmArguments& arguments) {
   const DType type = arguments.out_dtype ? *parse_dtype(*arguments.out_dtype) : a.view.type;
   Matrix c(a.view.rows, b.view.cols, type);
 
-  if (arguments.target == "cuda") {
+  const std::string target = arguments.target.value_or("auto");
+  if (target == "cuda") {
     if (const std::string why = cuda::unavailable(); !why.empty())
       throw Error(ErrorCode::target, fmt::format("the target cuda is unavailable: {}; use --target cpu", why));
   }
-  Outcome outcome{arguments, a, b, c, {}, {}, {}, {}, {}, {}, {}};
+  Outcome outcome{arguments, a, b, c, {}, {}, {}, {}, {}, {}, {}, {}};
   // Extents that do not fit are the same fault everywhere, and told before anything is moved to a device.
-  if (arguments.target != "cuda" || a.view.cols != b.view.rows) outcome.choice = choose(a.view, b.view, c, options);
+  if (target == "check" || a.view.cols != b.view.rows) outcome.choice = choose(a.view, b.view, c, options);
   outcome.threads = threads_for(problem_of(a.view, b.view, c), options.threads);
-  if (arguments.target == "check") return check_problem(a.view, b.view, c, outcome.choice.plan, arguments.json);
+  if (target == "check") return check_problem(a.view, b.view, c, outcome.choice.plan, arguments.json);
 
-  const auto start = std::chrono::steady_clock::now();
   {
     const Progress progress(fmt::format("multiplying {}x{}x{}", c.rows(), c.cols(), a.view.cols));
-    if (arguments.target == "cuda") {
-      outcome.gpu = multiply_on_gpu(a.view, b.view, c, options);
-      outcome.choice = outcome.gpu->choice;
-    } else {
-      gemm_into(a.view, b.view, c, options);
-    }
+    if (target == "cuda") take_gpu(outcome, c, options);
+    if (target == "auto") try_gpu(outcome, c, options);
+    if (!outcome.gpu) take_cpu(outcome, c, options);
   }
-  outcome.seconds = outcome.gpu ? outcome.gpu->compute
-                                : std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
   if (arguments.verify) {
     Progress progress("verifying");
@@ -409,10 +241,11 @@ Action add_gemm(CLI::App& app) {
              "the inputs' element type; needed for bf16 alone, which .npy files store as two-byte void")
       ->group(what);
 
-  add_choice(command, "--target", arguments->target, {"auto", "cpu", "cuda", "check"},
-             "where to run: auto takes the cpu; cuda copies the files to the first GPU and the product back; check "
-             "runs the exact checker on this very "
-             "problem, layouts and plan instead of multiplying")
+  add_choice(
+      command, "--target", arguments->target, {"auto", "cpu", "cuda", "check"},
+      "where to run: auto takes a GPU if there is one, else the cpu, and says which and why; cuda copies the files "
+      "to the first GPU and the product back, in pieces; check runs the exact checker on this very "
+      "problem, layouts and plan instead of multiplying")
       ->group(how);
   add_text(
       command, "--plan", arguments->plan, "TEXT",

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include <tilewright/cuda.hpp>
 #include "cuda/memory.hpp"
 
 namespace tilewright::cli {
@@ -18,13 +19,10 @@ class Twin {
       : range_(byte_range(view)),
         shift_(static_cast<i64>(reinterpret_cast<std::uintptr_t>(range_.begin) & 255u)),
         buffer_(device, range_.end - range_.begin + shift_) {}
-  void upload() const {
-    if (range_.begin != range_.end) buffer_.upload(shift_, range_.begin, range_.end - range_.begin);
-  }
+  i64 bytes() const { return range_.end - range_.begin; }
+  void upload(cuda::Copier& copier) const { copier.upload(buffer_.data() + shift_, range_.begin, bytes()); }
   /// To where the view's bytes are on the host.
-  void download(std::byte* to) const {
-    if (range_.begin != range_.end) buffer_.download(shift_, to, range_.end - range_.begin);
-  }
+  void download(cuda::Copier& copier, std::byte* to) const { copier.download(to, buffer_.data() + shift_, bytes()); }
 
   template <class View>
   View on_device(View view) const {
@@ -46,6 +44,13 @@ double seconds_of(const auto& work) {
 
 }  // namespace
 
+std::string gpu_unsuited(const GemmOptions& options) {
+  if (std::string why = cuda::unavailable(); !why.empty()) return why;
+  if (options.threads != 0) return "--threads speaks of the cpu";
+  if (options.workspace_bytes != 0) return "--workspace speaks of the cpu";
+  return {};
+}
+
 GpuRun multiply_on_gpu(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c,
                        const GemmOptions& options) {
   GpuRun run;
@@ -54,9 +59,10 @@ GpuRun multiply_on_gpu(const MatrixView& a, const MatrixView& b, const MutableMa
   const MatrixView a_view = a_twin.on_device(a), b_view = b_twin.on_device(b);
   const MutableMatrixView c_view = c_twin.on_device(c);
   run.choice = plan_for(a_view, b_view, c_view, options);
+  cuda::Copier copier(device);
   run.upload = seconds_of([&] {
-    a_twin.upload();
-    b_twin.upload();
+    a_twin.upload(copier);
+    b_twin.upload(copier);
   });
   const auto multiply = [&] {
     gemm_into(a_view, b_view, c_view, options);
@@ -64,7 +70,9 @@ GpuRun multiply_on_gpu(const MatrixView& a, const MatrixView& b, const MutableMa
   };
   run.first = seconds_of(multiply);
   run.compute = seconds_of(multiply);
-  run.download = seconds_of([&] { c_twin.download(static_cast<std::byte*>(c.data)); });
+  run.download = seconds_of([&] { c_twin.download(copier, static_cast<std::byte*>(c.data)); });
+  run.upload_bytes = a_twin.bytes() + b_twin.bytes();
+  run.download_bytes = c_twin.bytes();
   return run;
 }
 

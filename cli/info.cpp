@@ -20,6 +20,7 @@
 #include "cpu/machine.hpp"
 #include "cuda/compiler.hpp"
 #include "cuda/device.hpp"
+#include "cuda/pack.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -102,6 +103,16 @@ std::string cuda_words() {
   return text + fmt::format("; NVRTC {}", cuda::compiler_version());
 }
 
+/// Whether kernels were compiled ahead, and where they are.
+std::string pack_words() {
+  const std::string file = cuda::pack_file().string();
+  if (file.empty()) return "none: kernels of GPUs are compiled when they are first used";
+  std::string reason;
+  const auto pack = cuda::Pack::open(file, reason);
+  return pack ? fmt::format("{} images of kernels in {}", pack->size(), file)
+              : fmt::format("none: {} {}", file, reason);
+}
+
 std::string info_text(const Info& info) {
   const CpuDescription& cpu = this_cpu();
   std::string text = "tilewright " TILEWRIGHT_VERSION "\n";
@@ -118,6 +129,7 @@ std::string info_text(const Info& info) {
   line("targets", "cpu    multiplies");
   line("", "check  proves a kernel's addresses and masks");
   line("", "cuda   " + cuda_words());
+  line("kernel pack", pack_words());
   return text;
 }
 
@@ -137,7 +149,8 @@ Json info_json(const Info& info) {
           {"processors_in_affinity_mask", info.affinity},
           {"processors_by_quota", info.quota ? Json(*info.quota) : Json()},
           {"targets", cuda::unavailable().empty() ? Json{"cpu", "check", "cuda"} : Json{"cpu", "check"}},
-          {"cuda", cuda_words()}};
+          {"cuda", cuda_words()},
+          {"kernel_pack", pack_words()}};
 }
 
 }  // namespace

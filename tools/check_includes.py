@@ -44,10 +44,11 @@ LAYERS = {
     "src/verify": GEMM,
     "src/measure": TILE,  # timing alone: knows no matrix
     "bench": BENCH,
+    "pack": GEMM,
     "cli": COMMAND,
     "tests/oracle": PUBLIC,
     "tests/shapes": PUBLIC + ["tests/oracle"],
-    "tests": COMMAND + CUDA + ["src/cuda", "tests/oracle", "tests/shapes"],
+    "tests": COMMAND + CUDA + ["src/cuda", "pack", "tests/oracle", "tests/shapes"],
 }
 
 # Headers of other projects. A user of the library has none of them, so no header of ours that is installed may ask for one.

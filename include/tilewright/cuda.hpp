@@ -18,12 +18,17 @@ namespace tilewright::cuda {
 /// Empty if kernels can be launched here; else why not, in one sentence.
 std::string unavailable();
 
+/// The file with the kernels that were compiled with the library (docs/cuda.md), for a program that keeps it elsewhere
+/// than beside itself. Counts if called before the first launch; an empty name means no pack.
+void use_kernel_pack(const std::string& file);
+
 /// A kernel as text, for the run-time compiler. The type names are those of the host, written out with their
 /// namespaces.
 struct KernelText {
   std::vector<std::string> headers;  // "programs/gemm.hpp": of those that are in this binary
   std::string kernel;                // "tilewright::programs::Gemm<{64, 32, 32}>"
   std::string args;                  // "tilewright::programs::GemmArgs<tilewright::f16, tilewright::f16>"
+  friend bool operator==(const KernelText&, const KernelText&) = default;
 };
 
 /// How a kernel is launched.

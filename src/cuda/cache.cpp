@@ -15,33 +15,21 @@
 
 #include <fmt/format.h>
 
-#include <tilewright/mix.hpp>
+#include "cuda/digest.hpp"
 
 namespace tilewright::cuda {
 namespace {
 
 namespace fs = std::filesystem;
 
-using u64 = unsigned long long;
-
-u64 hash(std::string_view bytes, u64 seed) {
-  u64 state = mix(seed ^ bytes.size());
-  for (std::size_t at = 0; at < bytes.size(); at += 8) {
-    u64 word = 0;
-    std::memcpy(&word, bytes.data() + at, std::min<std::size_t>(8, bytes.size() - at));
-    state = mix(state ^ word) + 0x9e3779b97f4a7c15u * word;
-  }
-  return mix(state);
-}
-
 /// 128 bits in hexadecimal.
-std::string digest(std::string_view bytes) { return fmt::format("{:016x}{:016x}", hash(bytes, 1), hash(bytes, 2)); }
+std::string name_of(const Digest& digest) { return fmt::format("{:016x}{:016x}", digest.low, digest.high); }
 
-constexpr std::string_view magic = "tilewright cubin 1\n";
+constexpr std::string_view magic = "tilewright cubin 2\n";
 
 /// What an entry starts with; sizes in bytes.
 struct Header {
-  u64 identity, image, registers, spilled;
+  u64 identity, image, registers, spilled, serialised;
 };
 
 /// One warning a process for each kind of trouble: the first says enough.
@@ -51,7 +39,7 @@ void warn_once(std::once_flag& once, const std::string& text) {
 
 std::string with_checksum(const std::string& identity, const Cubin& cubin) {
   const Header header{identity.size(), cubin.image.size(), static_cast<u64>(cubin.registers),
-                      static_cast<u64>(cubin.spilled_bytes)};
+                      static_cast<u64>(cubin.spilled_bytes), cubin.serialised};
   std::string bytes(magic);
   bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
   bytes += identity;
@@ -76,6 +64,7 @@ std::optional<Cubin> parse(const std::string& bytes, const std::string& identity
   cubin.image.assign(at + header.identity, at + header.identity + header.image);
   cubin.registers = static_cast<int>(header.registers);
   cubin.spilled_bytes = static_cast<int>(header.spilled);
+  cubin.serialised = header.serialised != 0;
   return cubin;
 }
 
@@ -127,17 +116,12 @@ fs::path cache_folder() {
 void set_cache_folder(fs::path folder) { folder_override() = std::move(folder); }
 
 std::string identity_of(const std::string& unit, const std::string& architecture, const std::string& compiler) {
-  static const std::string sources = [] {
-    std::string all;
-    for (const SourceFile& file : embedded_sources())
-      all += fmt::format("{}\n{}\n{}\n", file.name, file.text.size(), file.text);
-    return digest(all);
-  }();
+  const std::string sources = name_of(sources_digest());
   return fmt::format("architecture {}\ncompiler {}\nheaders {}\n{}", architecture, compiler, sources, unit);
 }
 
 fs::path entry_of(const fs::path& folder, const std::string& identity) {
-  return folder / (digest(identity) + ".cubin");
+  return folder / (name_of(digest_of(identity)) + ".cubin");
 }
 
 std::optional<Cubin> find_cubin(const fs::path& folder, const std::string& identity) {

@@ -26,6 +26,8 @@ struct Compiler {
   CompilerResult (*get_log)(CompilerProgram, char*);
   CompilerResult (*get_cubin_size)(CompilerProgram, std::size_t*);
   CompilerResult (*get_cubin)(CompilerProgram, char*);
+  CompilerResult (*get_ptx_size)(CompilerProgram, std::size_t*);
+  CompilerResult (*get_ptx)(CompilerProgram, char*);
 };
 
 struct CompilerOrReason {
@@ -77,6 +79,8 @@ CompilerOrReason open() {
   need(c.get_log, "nvrtcGetProgramLog");
   need(c.get_cubin_size, "nvrtcGetCUBINSize");
   need(c.get_cubin, "nvrtcGetCUBIN");
+  need(c.get_ptx_size, "nvrtcGetPTXSize");
+  need(c.get_ptx, "nvrtcGetPTX");
   return result;
 }
 
@@ -121,6 +125,16 @@ struct Scope {
 
 }  // namespace
 
+Digest sources_digest() {
+  static const Digest digest = [] {
+    std::string all;
+    for (const SourceFile& file : embedded_sources())
+      all += fmt::format("{}\n{}\n{}\n", file.name, file.text.size(), file.text);
+    return digest_of(all);
+  }();
+  return digest;
+}
+
 const std::string* compiler_missing() { return opened().reason.empty() ? nullptr : &opened().reason; }
 
 std::string compiler_version() {
@@ -164,6 +178,12 @@ Cubin compile(const std::string& text, const std::string& architecture) {
   check_compiler(c, c.get_cubin_size(scope.program, &size), "nvrtcGetCUBINSize");
   cubin.image.resize(size);
   check_compiler(c, c.get_cubin(scope.program, cubin.image.data()), "nvrtcGetCUBIN");
+  check_compiler(c, c.get_ptx_size(scope.program, &size), "nvrtcGetPTXSize");
+  cubin.ptx.resize(size);
+  check_compiler(c, c.get_ptx(scope.program, cubin.ptx.data()), "nvrtcGetPTX");
+  for (const char* const words : {"(C7510)", "(C7517)", "wgmma.mma_async instructions are serialized"}) {
+    cubin.serialised = cubin.serialised || cubin.log.find(words) != std::string::npos;
+  }
   cubin.registers = number_before(cubin.log, " registers");
   cubin.spilled_bytes = number_before(cubin.log, " bytes spill stores");
   return cubin;

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cuda/digest.hpp"
+
 namespace tilewright::cuda {
 
 /// A header under the name by which it is included.
@@ -15,12 +17,16 @@ struct SourceFile {
 };
 /// The language, its CUDA executor, the operator's programs and the teaching kernels.
 std::span<const SourceFile> embedded_sources();
+/// Of all of them: what a compiled kernel depends on besides its own unit.
+Digest sources_digest();
 
 struct Cubin {
-  std::vector<char> image;
-  int registers = 0;      // a thread
-  int spilled_bytes = 0;  // stored to local memory because registers did not suffice
-  std::string log;        // the compiler's words; empty where the cubin came from a cache
+  std::vector<char> image;  // what the driver loads
+  int registers = 0;        // a thread
+  int spilled_bytes = 0;    // stored to local memory because registers did not suffice
+  bool serialised = false;  // wgmma instructions wait for each other (ptxas C7510, C7514, C7517)
+  std::string ptx;          // the assembly language on the way; empty where the cubin came from a cache, as is
+  std::string log;          // the compiler's words
 };
 
 /// Null if NVRTC can be used; else why not.

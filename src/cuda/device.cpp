@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "cuda/pack.hpp"
+
 namespace tilewright::cuda {
 namespace {
 
@@ -64,9 +66,7 @@ Context primary_context(int ordinal) {
 
 }  // namespace
 
-std::string DeviceDescription::architecture() const {
-  return fmt::format("sm_{}{}{}", major, minor, major == 9 && minor == 0 ? "a" : "");
-}
+std::string DeviceDescription::architecture() const { return architectures_for(major, minor).front(); }
 
 int device_count() {
   int count = 0;
@@ -81,24 +81,30 @@ const DeviceDescription& describe(int ordinal) {
 }
 
 CurrentDevice::CurrentDevice(int ordinal) {
-  check(driver().ctx_push_current(primary_context(ordinal)), fmt::format("cuCtxPushCurrent(device {})", ordinal));
+  const Context wanted = primary_context(ordinal);
+  Context current = nullptr;
+  check(driver().ctx_get_current(&current), "cuCtxGetCurrent");
+  if (current == wanted) return;
+  const Result result = driver().ctx_push_current(wanted);
+  if (result != success) check(result, fmt::format("cuCtxPushCurrent(device {})", ordinal));
+  pushed_ = true;
 }
 CurrentDevice::~CurrentDevice() {
+  if (!pushed_) return;
   Context popped = nullptr;
   static_cast<void>(driver().ctx_pop_current(&popped));  // fails only without a context, and one was pushed
 }
 
 std::optional<int> device_of(const void* pointer) {
-  const Driver& d = driver();
-  const auto address = reinterpret_cast<Address>(pointer);
-  constexpr Result unknown_pointer = 1;  // CUDA_ERROR_INVALID_VALUE: memory that the driver did not give
-  MemoryType type{};
-  const Result result = d.pointer_get_attribute(&type, PointerAttribute::memory_type, address);
-  if (result == unknown_pointer) return std::nullopt;
-  check(result, "cuPointerGetAttribute(memory type)");
-  if (type == MemoryType::host) return std::nullopt;
+  constexpr PointerAttribute asked[] = {PointerAttribute::memory_type, PointerAttribute::device};
+  constexpr Result invalid_value = 1, invalid_context = 201;  // memory that the driver did not give
+  MemoryType type = MemoryType::unknown;
   int ordinal = 0;
-  check(d.pointer_get_attribute(&ordinal, PointerAttribute::device, address), "cuPointerGetAttribute(device)");
+  void* values[] = {&type, &ordinal};
+  const Result result = driver().pointer_get_attributes(2, asked, values, reinterpret_cast<Address>(pointer));
+  if (result == invalid_value || result == invalid_context) return std::nullopt;
+  check(result, "cuPointerGetAttributes(memory type, device)");
+  if (type == MemoryType::unknown || type == MemoryType::host) return std::nullopt;
   return ordinal;
 }
 

@@ -32,6 +32,9 @@ class CurrentDevice {
   CurrentDevice(const CurrentDevice&) = delete;
   CurrentDevice& operator=(const CurrentDevice&) = delete;
   ~CurrentDevice();
+
+ private:
+  bool pushed_ = false;  // not where it was current already
 };
 
 /// The device that memory lies on; nothing for memory of the host.

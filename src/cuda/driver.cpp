@@ -41,7 +41,7 @@ const char* fill(Driver& d) {
   need(d.ctx_pop_current, "cuCtxPopCurrent_v2");
   need(d.ctx_get_current, "cuCtxGetCurrent");
   need(d.ctx_synchronize, "cuCtxSynchronize");
-  need(d.pointer_get_attribute, "cuPointerGetAttribute");
+  need(d.pointer_get_attributes, "cuPointerGetAttributes");
   need(d.module_load_data, "cuModuleLoadData");
   need(d.module_get_function, "cuModuleGetFunction");
   need(d.func_get_attribute, "cuFuncGetAttribute");
@@ -49,9 +49,13 @@ const char* fill(Driver& d) {
   need(d.launch_kernel, "cuLaunchKernel");
   need(d.mem_alloc, "cuMemAlloc_v2");
   need(d.mem_free, "cuMemFree_v2");
+  need(d.mem_host_alloc, "cuMemHostAlloc");
+  need(d.mem_free_host, "cuMemFreeHost");
   need(d.memcpy_htod_async, "cuMemcpyHtoDAsync_v2");
   need(d.memcpy_dtoh_async, "cuMemcpyDtoHAsync_v2");
   need(d.memset_d8_async, "cuMemsetD8Async");
+  need(d.stream_create, "cuStreamCreate");
+  need(d.stream_destroy, "cuStreamDestroy_v2");
   need(d.stream_synchronize, "cuStreamSynchronize");
   need(d.thread_exchange_stream_capture_mode, "cuThreadExchangeStreamCaptureMode");
   return missing;

@@ -53,7 +53,7 @@ enum class FunctionAttribute : int {
   most_dynamic_shared_bytes = 8,
 };
 enum class PointerAttribute : int { memory_type = 2, device = 9 };
-enum class MemoryType : unsigned int { host = 1, device = 2, array = 3, unified = 4 };
+enum class MemoryType : unsigned int { unknown = 0, host = 1, device = 2, array = 3, unified = 4 };
 enum class CaptureMode : int { global = 0, thread_local_ = 1, relaxed = 2 };
 
 /// The entry points, by their names in the driver's interface without the prefix `cu`.
@@ -72,7 +72,7 @@ struct Driver {
   Result (*ctx_pop_current)(Context* context);
   Result (*ctx_get_current)(Context* context);
   Result (*ctx_synchronize)();
-  Result (*pointer_get_attribute)(void* value, PointerAttribute attribute, Address pointer);
+  Result (*pointer_get_attributes)(unsigned count, const PointerAttribute* attributes, void** values, Address pointer);
   Result (*module_load_data)(Module* module, const void* image);
   Result (*module_get_function)(Function* function, Module module, const char* name);
   Result (*func_get_attribute)(int* value, FunctionAttribute attribute, Function function);
@@ -82,9 +82,13 @@ struct Driver {
                           void** extra);
   Result (*mem_alloc)(Address* address, std::size_t bytes);
   Result (*mem_free)(Address address);
+  Result (*mem_host_alloc)(void** address, std::size_t bytes, unsigned flags);
+  Result (*mem_free_host)(void* address);
   Result (*memcpy_htod_async)(Address to, const void* from, std::size_t bytes, Stream stream);
   Result (*memcpy_dtoh_async)(void* to, Address from, std::size_t bytes, Stream stream);
   Result (*memset_d8_async)(Address to, unsigned char value, std::size_t bytes, Stream stream);
+  Result (*stream_create)(Stream* stream, unsigned flags);
+  Result (*stream_destroy)(Stream stream);
   Result (*stream_synchronize)(Stream stream);
   Result (*thread_exchange_stream_capture_mode)(CaptureMode* mode);
 };

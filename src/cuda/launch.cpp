@@ -4,30 +4,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <future>
 #include <map>
 #include <mutex>
 
-#include <tilewright/cuda.hpp>
 #include "cuda/cache.hpp"
 #include "cuda/device.hpp"
+#include "cuda/loaded.hpp"
+#include "cuda/pack.hpp"
 
 namespace tilewright::cuda {
 namespace {
 
 std::string_view name_of(Via via) {
   return via == Via::gather ? "gather" : via == Via::async_copy ? "async_copy" : "realign";
-}
-
-/// The part of a plan that the device code knows, with the shared memory it needs.
-Config config_of(const Launch& how, const footprint::Need& need) {
-  Config config{how.warps, how.stages, {}, 0, 0};
-  std::copy(std::begin(how.moves), std::end(how.moves), std::begin(config.moves));
-  const footprint::Bytes& bytes = config.settles() ? need.settling : need.direct;
-  config.ring_bytes = how.stages * bytes.stage + settled_blocks * bytes.settled;
-  config.scratch_bytes = bytes.scratch;
-  return config;
 }
 
 void check_launch(const Launch& how) {
@@ -56,25 +48,6 @@ std::string text_of(const Config& config) {
                      config.ring_bytes, config.scratch_bytes);
 }
 
-/// The translation unit of one kernel.
-std::string unit_of(const KernelText& text, const Config& config, std::size_t kernel_size, std::size_t args_size) {
-  std::string unit = "#include <tilewright/tile/cuda/executor.hpp>\n";
-  for (const std::string& header : text.headers) unit += fmt::format("#include <{}>\n", header);
-  return unit +
-         fmt::format(
-             "using Kernel = {};\n"
-             "using Args = {};\n"
-             "static_assert(sizeof(Kernel) == {} && sizeof(Args) == {}, \"the text names other types than the "
-             "host's\");\n"
-             "extern \"C\" __global__ void __launch_bounds__({}) tilewright_kernel(\n"
-             "    const __grid_constant__ Kernel kernel, const __grid_constant__ Args args,\n"
-             "    const __grid_constant__ tilewright::tile::Grid grid, const __grid_constant__ tilewright::Order "
-             "order) {{\n"
-             "  tilewright::cuda::run<{}>(kernel, grid, order, args);\n"
-             "}}\n",
-             text.kernel, text.args, kernel_size, args_size, config.threads(), text_of(config));
-}
-
 /// Loading a module is forbidden while a stream of this thread is captured, unless the thread says that it knows.
 class RelaxedCapture {
  public:
@@ -87,16 +60,32 @@ class RelaxedCapture {
   CaptureMode mode_ = CaptureMode::relaxed;
 };
 
-/// A kernel that can be launched on one device.
+/// Loads a kernel from the pack; null where it is not there. A driver that does not take what was packed, such as PTX
+/// younger than itself, is asked with what is compiled here.
+Module module_of_pack(const std::string& unit, const DeviceDescription& device) {
+  const Pack* const pack = kernel_pack();
+  if (pack == nullptr) return nullptr;
+  for (const std::string& architecture : architectures_for(device.major, device.minor)) {
+    const std::optional<Cubin> cubin = pack->find(unit, architecture);
+    Module module = nullptr;
+    if (cubin && driver().module_load_data(&module, cubin->image.data()) == success) return module;
+  }
+  return nullptr;
+}
+
+/// A kernel that can be launched on one device: from the pack, else from the cache, else compiled.
 Function load(const std::string& unit, int ordinal, int bytes) {
   const Driver& d = driver();
-  const Cubin cubin = cubin_of(unit, describe(ordinal).architecture());
+  const DeviceDescription& device = describe(ordinal);
   const CurrentDevice current(ordinal);
   const RelaxedCapture relaxed;
-  Module module = nullptr;
+  Module module = module_of_pack(unit, device);
+  if (module == nullptr) {
+    const Cubin cubin = cubin_of(unit, device.architecture());
+    check(d.module_load_data(&module, cubin.image.data()),
+          fmt::format("cuModuleLoadData({} bytes for {})", cubin.image.size(), device.architecture()));
+  }
   Function function = nullptr;
-  check(d.module_load_data(&module, cubin.image.data()),
-        fmt::format("cuModuleLoadData({} bytes for {})", cubin.image.size(), describe(ordinal).architecture()));
   check(d.module_get_function(&function, module, "tilewright_kernel"), "cuModuleGetFunction");
   check(d.func_set_attribute(function, FunctionAttribute::most_dynamic_shared_bytes, bytes),
         fmt::format("cuFuncSetAttribute({} bytes of shared memory)", bytes));
@@ -130,7 +119,54 @@ Function loaded_of(const std::string& unit, int ordinal, int bytes) {
   return future.get();
 }
 
+bool same(const Move& a, const Move& b) {
+  const auto& [via, axis, bytes] = a;
+  return via == b.via && axis == b.axis && bytes == b.bytes;
+}
+/// The bindings name every field, so that one which is added is not forgotten here.
+bool same(const Config& a, const Config& b) {
+  const auto& [warps, stages, moves, ring_bytes, scratch_bytes] = a;
+  return warps == b.warps && stages == b.stages && ring_bytes == b.ring_bytes && scratch_bytes == b.scratch_bytes &&
+         std::equal(std::begin(moves), std::end(moves), std::begin(b.moves),
+                    [](const Move& x, const Move& y) { return same(x, y); });
+}
+
+/// A kernel that a thread launched lately, so that launching it again writes no text.
+struct Remembered {
+  KernelText text;
+  Config config;
+  std::size_t kernel_size = 0, args_size = 0;
+  Loaded loaded;
+};
+
 }  // namespace
+
+Config config_of(const Launch& how, const footprint::Need& need) {
+  Config config{how.warps, how.stages, {}, 0, 0};
+  std::copy(std::begin(how.moves), std::end(how.moves), std::begin(config.moves));
+  const footprint::Bytes& bytes = config.settles() ? need.settling : need.direct;
+  config.ring_bytes = how.stages * bytes.stage + settled_blocks * bytes.settled;
+  config.scratch_bytes = bytes.scratch;
+  return config;
+}
+
+std::string unit_of(const KernelText& text, const Config& config, std::size_t kernel_size, std::size_t args_size) {
+  std::string unit = "#include <tilewright/tile/cuda/executor.hpp>\n";
+  for (const std::string& header : text.headers) unit += fmt::format("#include <{}>\n", header);
+  return unit +
+         fmt::format(
+             "using Kernel = {};\n"
+             "using Args = {};\n"
+             "static_assert(sizeof(Kernel) == {} && sizeof(Args) == {}, \"the text names other types than the "
+             "host's\");\n"
+             "extern \"C\" __global__ void __launch_bounds__({}) tilewright_kernel(\n"
+             "    const __grid_constant__ Kernel kernel, const __grid_constant__ Args args,\n"
+             "    const __grid_constant__ tilewright::tile::Grid grid, const __grid_constant__ tilewright::Order "
+             "order) {{\n"
+             "  tilewright::cuda::run<{}>(kernel, grid, order, args);\n"
+             "}}\n",
+             text.kernel, text.args, kernel_size, args_size, config.threads(), text_of(config));
+}
 
 Move mover_for(const MatrixView& view) {
   const LayoutClass layout = layout_class(view, true);
@@ -146,16 +182,10 @@ Move mover_for(const MatrixView& view) {
 
 std::string unavailable() { return driver_or_reason().reason; }
 
-void detail::enqueue(const KernelText& text, const Launch& how, const footprint::Need& need, Bytes kernel, Bytes args) {
+Loaded load_kernel(const KernelText& text, const Launch& how, const footprint::Need& need, std::size_t kernel_size,
+                   std::size_t args_size) {
   check_launch(how);
-  const Driver& d = driver();
   const DeviceDescription& device = describe(how.device);
-  constexpr i64 most_programs = 0x7fffffff;
-  if (how.grid.programs() > most_programs) {
-    throw Error(ErrorCode::plan_unavailable, fmt::format("a grid of {} programs; a launch takes at most {}: use larger "
-                                                         "tiles",
-                                                         how.grid.programs(), most_programs));
-  }
   const Config config = config_of(how, need);
   const int bytes = config.ring_bytes + config.scratch_bytes;
   if (bytes > device.shared_bytes) {
@@ -165,16 +195,45 @@ void detail::enqueue(const KernelText& text, const Launch& how, const footprint:
                     "program: use fewer stages or smaller tiles",
                     how.stages, config.ring_bytes, config.scratch_bytes, bytes, device.name, device.shared_bytes));
   }
-  const Function function = loaded_of(unit_of(text, config, kernel.size, args.size), how.device, bytes);
-  tile::Grid grid = how.grid;
-  Order order = how.order;
-  void* parameters[] = {const_cast<void*>(kernel.data), const_cast<void*>(args.data), &grid, &order};
-  const CurrentDevice current(how.device);
-  check(
-      d.launch_kernel(function, static_cast<unsigned>(how.grid.programs()), 1, 1, static_cast<unsigned>(how.warps) * 32,
-                      1, 1, static_cast<unsigned>(bytes), static_cast<Stream>(how.stream), parameters, nullptr),
-      fmt::format("cuLaunchKernel({} programs of {} threads, {} bytes of shared memory)", how.grid.programs(),
-                  how.warps * 32, bytes));
+  return {loaded_of(unit_of(text, config, kernel_size, args_size), how.device, bytes), how.device,
+          static_cast<unsigned>(config.threads()), static_cast<unsigned>(bytes)};
+}
+
+void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, void* stream, const void* kernel,
+             const void* args) {
+  constexpr i64 most_programs = 0x7fffffff;
+  if (grid.programs() > most_programs) {
+    throw Error(ErrorCode::plan_unavailable,
+                fmt::format("a grid of {} programs; a launch takes at most {}: use larger tiles", grid.programs(),
+                            most_programs));
+  }
+  void* parameters[] = {const_cast<void*>(kernel), const_cast<void*>(args), const_cast<tile::Grid*>(&grid),
+                        const_cast<Order*>(&order)};
+  const CurrentDevice current(loaded.device);
+  const Result result =
+      driver().launch_kernel(loaded.function, static_cast<unsigned>(grid.programs()), 1, 1, loaded.threads, 1, 1,
+                             loaded.shared_bytes, static_cast<Stream>(stream), parameters, nullptr);
+  if (result != success) {  // words are put together for a failure alone
+    check(result, fmt::format("cuLaunchKernel({} programs of {} threads, {} bytes of shared memory)", grid.programs(),
+                              loaded.threads, loaded.shared_bytes));
+  }
+}
+
+void detail::enqueue(const KernelText& text, const Launch& how, const footprint::Need& need, Bytes kernel, Bytes args) {
+  // A loop over a model's layers has a handful of kernels.
+  static thread_local std::array<Remembered, 8> kept;
+  static thread_local std::size_t next = 0;
+  const Config config = config_of(how, need);
+  auto at = std::ranges::find_if(kept, [&](const Remembered& entry) {
+    return entry.loaded.function != nullptr && entry.loaded.device == how.device && same(entry.config, config) &&
+           entry.kernel_size == kernel.size && entry.args_size == args.size && entry.text == text;
+  });
+  if (at == kept.end()) {
+    const Loaded loaded = load_kernel(text, how, need, kernel.size, args.size);
+    at = kept.begin() + static_cast<std::ptrdiff_t>(next++ % kept.size());
+    *at = {text, config, kernel.size, args.size, loaded};
+  }
+  cuda::enqueue(at->loaded, how.grid, how.order, how.stream, kernel.data, args.data);
 }
 
 KernelFacts detail::compile_for(const KernelText& text, const Launch& how, const footprint::Need& need,

@@ -2,6 +2,7 @@
 // nothing.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -21,14 +22,35 @@ class Buffer {
 
   std::byte* data() const { return reinterpret_cast<std::byte*>(address_); }
   i64 bytes() const { return bytes_; }
-  /// Copies bytes of the host to an offset, or from it, and waits.
-  void upload(i64 offset, const void* from, i64 bytes) const;
-  void download(i64 offset, void* to, i64 bytes) const;
 
  private:
   int device_;
   Address address_ = 0;
   i64 bytes_;
+};
+
+/// Copies between the host and a device, in pieces: while one piece travels, the processor copies the next between the
+/// caller's memory, which may be a mapped file, and memory that the device reaches by itself. Each call ends when the
+/// bytes have arrived.
+class Copier {
+ public:
+  explicit Copier(int device);
+  Copier(const Copier&) = delete;
+  Copier& operator=(const Copier&) = delete;
+  ~Copier();
+  void upload(std::byte* to, const std::byte* from, i64 bytes);
+  void download(std::byte* to, const std::byte* from, i64 bytes);
+
+ private:
+  /// Two take turns.
+  struct Lane {
+    void* pinned = nullptr;
+    Stream stream = nullptr;
+  };
+  void release();
+
+  CurrentDevice current_;
+  std::array<Lane, 2> lanes_;
 };
 
 /// Waits until all that was enqueued on a device's default stream has ended. Throws Error driver if any of it failed.

@@ -67,9 +67,7 @@ void gemm_into(const MatrixView& a, const MatrixView& b, const MutableMatrixView
   gemm_detail::check_output(a, b, c);
   const Problem problem = problem_of(a, b, c);
   if (const auto device = gemm_detail::device_of_operands(a, b, c)) {
-    const PlanChoice choice = gemm_detail::cuda_plan(problem, options.plan, *device);
-    if (c.rows > 0 && c.cols > 0) gemm_detail::run_cuda(choice.plan, a, b, c, *device, options.stream);
-    return;
+    return gemm_detail::run_cuda(problem, a, b, c, *device, options);
   }
   const i64 threads = threads_for(problem, options.threads);
   const plan::Cheapest choice = plan_again(problem, threads, options);

@@ -1,13 +1,13 @@
 #include "gemm/run_cuda.hpp"
 
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include <programs/gemm.hpp>
-#include <tilewright/cuda.hpp>
-#include <tilewright/kernel.hpp>
 #include "cuda/device.hpp"
+#include "cuda/loaded.hpp"
+#include "gemm/cuda_kernel.hpp"
 #include "plan/gpu_planner.hpp"
 
 namespace tilewright::gemm_detail {
@@ -17,62 +17,51 @@ std::string place_text(const std::optional<int>& device) {
   return device ? fmt::format("device {}", *device) : "the host";
 }
 
-/// A plan's mover with what the view adds to it: the adjacent axis and the alignment.
-cuda::Move move_of(Mover mover, const MatrixView& view) {
-  cuda::Move move = cuda::mover_for(view);
-  if (mover == Mover::gather) move.via = cuda::Via::gather;
-  if (mover == Mover::realign) move.via = cuda::Via::realign;
-  return move;
+/// The axis along which an operand without unit stride is gathered; 0 for others, whose layout class says all.
+int gather_axis(const LayoutClass& layout, const MatrixView& view) {
+  return layout.unit == UnitAxis::none ? cuda::mover_for(view).axis : 0;
+}
+
+/// All that decides which kernel multiplies, and over how many programs.
+struct Key {
+  Problem problem;
+  PlanRequest request;
+  int device = -1, a_axis = 0, b_axis = 0;
+  friend bool operator==(const Key&, const Key&) = default;
+
+  std::size_t slot(std::size_t slots) const {
+    const auto mixed = static_cast<std::size_t>(problem.m) * 3 + static_cast<std::size_t>(problem.n) * 5 +
+                       static_cast<std::size_t>(problem.k) * 7 + static_cast<std::size_t>(problem.input) * 11 +
+                       static_cast<std::size_t>(problem.output) * 13 + static_cast<std::size_t>(problem.a.unit) * 17 +
+                       static_cast<std::size_t>(problem.b.unit) * 19 +
+                       static_cast<std::size_t>(problem.a.alignment + problem.b.alignment * 2);
+    return (mixed * 0x9e3779b97f4a7c15u >> 32) % slots;
+  }
+};
+
+/// A key's kernel, loaded.
+struct Ready {
+  Key key;
+  cuda::Loaded loaded;
+  tile::Grid grid;
+  Order order;
+};
+
+Ready make_ready(const Key& key, const MatrixView& a, const MatrixView& b) {
+  const Plan plan = cuda_plan(key.problem, key.request, key.device).plan;
+  const i64 tiles = cdiv(key.problem.m, plan.tile.m) * cdiv(key.problem.n, plan.tile.n);
+  if (tiles == 0) return {key, {}, {0}, plan.order};
+  CudaKernel kernel = cuda_kernel(plan, a, b, key.problem.output);
+  kernel.how.device = key.device;
+  return {key,
+          cuda::load_kernel(kernel.text, kernel.how, kernel.need, CudaKernel::kernel_bytes, CudaKernel::args_bytes),
+          {tiles},
+          plan.order};
 }
 
 template <class E>
-std::string_view type_text() {
-  return dtype_of<E> == DType::f16 ? "tilewright::f16" : dtype_of<E> == DType::bf16 ? "tilewright::bf16" : "float";
-}
-
-template <std::size_t I, class In, class Out>
-void run_tile(const Plan& plan, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, int device,
-              void* stream) {
-  constexpr TileShape shape = plan::gpu_tiles[I].tile;
-  constexpr programs::Tiles tiles{static_cast<int>(shape.m), static_cast<int>(shape.n), static_cast<int>(shape.k)};
-  static const cuda::KernelText text{
-      {"programs/gemm.hpp"},
-      fmt::format("tilewright::programs::Gemm<tilewright::programs::Tiles{{{}, {}, {}}}>", tiles.m, tiles.n, tiles.k),
-      fmt::format("tilewright::programs::GemmArgs<{}, {}>", type_text<In>(), type_text<Out>())};
-  cuda::Launch how{{cdiv(c.rows, shape.m) * cdiv(c.cols, shape.n)},
-                   plan.order,
-                   static_cast<int>(plan.warps),
-                   static_cast<int>(plan.stages)};
-  how.moves[0] = move_of(plan.a, a);
-  how.moves[1] = move_of(plan.b, b);
-  how.device = device;
-  how.stream = stream;
-  cuda::launch(programs::Gemm<tiles>{}, text, how,
-               programs::GemmArgs<In, Out>{c.rows, c.cols, a.cols, kernel_matrix<const In>(a),
-                                           kernel_matrix<const In>(b), kernel_matrix<Out>(c)});
-}
-
-/// The one place where a run-time tile becomes a compile-time one.
-template <class In, class Out>
-void run_types(const Plan& plan, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, int device,
-               void* stream) {
-  const auto try_all = [&]<std::size_t... I>(std::index_sequence<I...>) {
-    ((plan.tile == plan::gpu_tiles[I].tile ? run_tile<I, In, Out>(plan, a, b, c, device, stream) : void()), ...);
-  };
-  try_all(std::make_index_sequence<std::size(plan::gpu_tiles)>{});
-}
-
-template <class In>
-void run_input(const Plan& plan, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, int device,
-               void* stream) {
-  switch (c.type) {
-    case DType::f16:
-      return run_types<In, f16>(plan, a, b, c, device, stream);
-    case DType::bf16:
-      return run_types<In, bf16>(plan, a, b, c, device, stream);
-    default:
-      return run_types<In, float>(plan, a, b, c, device, stream);
-  }
+tile::Matrix<E> matrix_of(const auto& view) {
+  return {static_cast<E*>(view.data), view.rows, view.cols, view.row_stride, view.col_stride};
 }
 
 }  // namespace
@@ -101,10 +90,18 @@ PlanChoice cuda_plan(const Problem& problem, const PlanRequest& request, int dev
   return plan::choose_gpu_plan(problem, request, {description.multiprocessors, description.shared_bytes});
 }
 
-void run_cuda(const Plan& plan, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, int device,
-              void* stream) {
-  const auto run = a.type == DType::f16 ? run_input<f16> : a.type == DType::bf16 ? run_input<bf16> : run_input<float>;
-  run(plan, a, b, c, device, stream);
+void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, int device,
+              const GemmOptions& options) {
+  // As many as the shapes of a large model; two that meet in one place only take turns.
+  static thread_local std::array<Ready, 64> kept;
+  const Key key{problem, options.plan, device, gather_axis(problem.a, a), gather_axis(problem.b, b)};
+  Ready& ready = kept[key.slot(kept.size())];
+  if (ready.key != key) ready = make_ready(key, a, b);
+  if (ready.grid.programs() == 0) return;
+  constexpr programs::Gemm<programs::Tiles{}> kernel;  // empty, as that of every tile is
+  const CudaArgs args{problem.m,        problem.n, problem.k, matrix_of<const f16>(a), matrix_of<const f16>(b),
+                      matrix_of<f16>(c)};
+  cuda::enqueue(ready.loaded, ready.grid, ready.order, options.stream, &kernel, &args);
 }
 
 }  // namespace tilewright::gemm_detail

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include <tilewright/plan.hpp>
+#include <tilewright/gemm.hpp>
 
 namespace tilewright::gemm_detail {
 
@@ -14,8 +14,9 @@ std::optional<int> device_of_operands(const MatrixView& a, const MatrixView& b, 
 /// The plan for a device. Throws as choose_gpu_plan.
 PlanChoice cuda_plan(const Problem& problem, const PlanRequest& request, int device);
 
-/// Enqueues a checked problem under a plan of cuda_plan.
-void run_cuda(const Plan& plan, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, int device,
-              void* stream);
+/// Enqueues a checked problem under the plan of cuda_plan. A thread keeps what it launched lately: the same problem
+/// again is one call of the driver, with nothing planned, written or allocated.
+void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, int device,
+              const GemmOptions& options);
 
 }  // namespace tilewright::gemm_detail

@@ -24,15 +24,19 @@ struct GpuTile {
 /// The first serves products with a short side.
 inline constexpr std::array gpu_tiles = {
     GpuTile{{16, 64, 64}, 4, 4},   GpuTile{{64, 32, 32}, 4, 3},   GpuTile{{64, 64, 64}, 4, 3},
-    GpuTile{{128, 128, 32}, 4, 4}, GpuTile{{128, 128, 64}, 8, 3},
+    GpuTile{{128, 128, 32}, 4, 4}, GpuTile{{128, 128, 64}, 8, 2},
 };
 
 /// The mover of an operand of this layout class, and the instruction that multiplies this element type.
 Mover gpu_mover(const LayoutClass& layout);
 Mma gpu_mma(DType input);
 
+/// Bytes of one asynchronous copy where both operands are moved by those: 16 if the rows of both are aligned to that,
+/// else 4 for both, so that kernels are few. 0 where the movers differ: an operand's own alignment decides.
+int copy_bytes(const Problem& problem, const Plan& plan);
+
 /// Bytes of shared memory that a plan's pipeline takes.
-i64 shared_bytes_of(const Plan& plan, DType input);
+i64 shared_bytes_of(const Plan& plan, DType input, DType output);
 
 /// Chooses the fields that the request leaves open, as choose_plan does for a CPU. Throws plan_value and
 /// plan_unavailable.

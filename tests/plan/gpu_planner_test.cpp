@@ -18,11 +18,46 @@ Problem problem(i64 m, i64 n, i64 k, LayoutClass a = aligned, LayoutClass b = al
 }
 
 TEST(GpuPlanner, MoversFollowTheLayouts) {
-  const Plan chosen = choose_gpu_plan(problem(512, 512, 512, odd, stepped), {}, large).plan;
-  EXPECT_EQ(chosen.a, Mover::realign);
-  EXPECT_EQ(chosen.b, Mover::gather);
-  EXPECT_EQ(choose_gpu_plan(problem(512, 512, 512), {}, large).plan.a, Mover::async_copy);
+  const auto movers = [](LayoutClass a, LayoutClass b, const char* text = "") {
+    const Plan chosen = choose_gpu_plan(problem(4096, 4096, 4096, a, b), parse_plan(text), large).plan;
+    return std::pair{chosen.a, chosen.b};
+  };
+  EXPECT_EQ(movers(aligned, aligned), (std::pair{Mover::async_copy, Mover::async_copy}));
+  EXPECT_EQ(movers(odd, odd), (std::pair{Mover::realign, Mover::realign}));
+  EXPECT_EQ(movers(odd, aligned), (std::pair{Mover::realign, Mover::async_copy}));
+  EXPECT_EQ(movers(odd, aligned, "64x64x64"), (std::pair{Mover::realign, Mover::realign})) << "a kernel less";
+  EXPECT_EQ(movers(odd, stepped), (std::pair{Mover::gather, Mover::gather}));
+  EXPECT_EQ(movers(odd, stepped, "a=realign"), (std::pair{Mover::realign, Mover::gather}));
   EXPECT_EQ(plan::gpu_mover({UnitAxis::mn, 4}), Mover::async_copy);
+}
+
+TEST(GpuPlanner, CopiesOfBothOperandsAreWideIfBothAreAligned) {
+  const auto bytes = [](i64 a, i64 b, const char* tile, DType type = DType::f16, DType output = DType::f16) {
+    Problem p = problem(512, 512, 512, {UnitAxis::k, a}, {UnitAxis::mn, b}, type);
+    p.output = output;
+    return plan::copy_bytes(p, choose_gpu_plan(p, parse_plan(tile), large).plan);
+  };
+  EXPECT_EQ(bytes(16, 16, "64x64x64"), 16);
+  EXPECT_EQ(bytes(16, 8, "64x64x64"), 4);
+  EXPECT_EQ(bytes(16, 8, "128x128x64"), 4);
+  EXPECT_EQ(bytes(4, 16, "128x128x64"), 4);
+  EXPECT_EQ(bytes(16, 16, "64x64x64", DType::f16, DType::bf16), 4) << "a rare pair of types";
+  EXPECT_EQ(bytes(16, 2, "128x128x64"), 0) << "movers differ";
+}
+
+TEST(GpuPlanner, DefaultPlansAreFewAndARequestGoesBeyondThem) {
+  const auto tiles = [](const Problem& p, const GpuDescription& gpu) {
+    std::vector<TileShape> ranked;
+    for (const Candidate& candidate : choose_gpu_plan(p, {}, gpu).candidates) {
+      if (candidate.rejected.empty()) ranked.push_back(candidate.plan.tile);
+    }
+    return ranked;
+  };
+  EXPECT_EQ(tiles(problem(512, 512, 512), large).size(), 3u);
+  EXPECT_EQ(tiles(problem(512, 512, 512, stepped), large), (std::vector<TileShape>{{64, 64, 64}}));
+  EXPECT_EQ(tiles(problem(512, 512, 512), {4, 20000}), (std::vector<TileShape>{{64, 32, 32}}))
+      << "no default plan fits this device";
+  EXPECT_EQ(choose_gpu_plan(problem(512, 512, 512), parse_plan("64x32x32"), large).plan.tile, (TileShape{64, 32, 32}));
 }
 
 TEST(GpuPlanner, InstructionsFollowTheType) {
@@ -44,7 +79,8 @@ TEST(GpuPlanner, EveryRankedPlanFitsTheDeviceAndItsTextParsesBack) {
       EXPECT_FALSE(choice.reason.empty());
       for (const Candidate& candidate : choice.candidates) {
         if (!candidate.rejected.empty()) continue;
-        EXPECT_LE(plan::shared_bytes_of(candidate.plan, p.input), gpu.shared_bytes) << to_string(candidate.plan);
+        EXPECT_LE(plan::shared_bytes_of(candidate.plan, p.input, p.output), gpu.shared_bytes)
+            << to_string(candidate.plan);
         EXPECT_GT(candidate.microseconds, 0);
         const PlanChoice again = choose_gpu_plan(p, parse_plan(to_string(candidate.plan)), gpu);
         EXPECT_EQ(again.plan, candidate.plan);
@@ -57,7 +93,7 @@ TEST(GpuPlanner, StagesThatWereNotAskedForAreAsManyAsFit) {
   const Problem p = problem(4096, 4096, 4096, odd, odd);
   PlanRequest request = parse_plan("64x64x64");
   EXPECT_EQ(choose_gpu_plan(p, request, large).plan.stages, 3);
-  EXPECT_EQ(choose_gpu_plan(p, request, {132, 100 << 10}).plan.stages, 2);
+  EXPECT_EQ(choose_gpu_plan(p, request, {132, 90 << 10}).plan.stages, 2);
 }
 
 TEST(GpuPlanner, RefusesWhatNoGpuCanDoWithTheReason) {

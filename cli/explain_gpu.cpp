@@ -1,0 +1,155 @@
+#include "cli/explain_gpu.hpp"
+
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <tilewright/gemm.hpp>
+#include "cli/terminal.hpp"
+#include "cli/text.hpp"
+#include "cuda/device.hpp"
+#include "cuda/loaded.hpp"
+#include "cuda/pack.hpp"
+#include "gemm/cuda_kernel.hpp"
+#include "plan/gpu_planner.hpp"
+
+namespace tilewright::cli {
+namespace {
+
+/// The device that is spoken of: the first one here, else an H200.
+struct Device {
+  std::string name = "an NVIDIA H200, assumed because no GPU is here";
+  int major = 9, minor = 0;
+  i64 multiprocessors = 132, shared_bytes = 227 << 10;
+};
+Device device_here() {
+  if (!cuda::unavailable().empty()) return {};
+  const cuda::DeviceDescription& d = cuda::describe(0);
+  return {d.name, d.major, d.minor, d.multiprocessors, d.shared_bytes};
+}
+
+struct Facts {
+  Device device;
+  Problem problem;
+  PlanChoice choice;
+  std::string a_mover, b_mover;
+  i64 tile_rows = 0, tile_cols = 0;
+  int shared_bytes = 0;               // of a program
+  std::optional<cuda::Cubin> packed;  // the kernel, if the pack has it
+
+  i64 programs() const { return tile_rows * tile_cols; }
+  i64 waves() const { return cdiv(programs(), device.multiprocessors); }
+  /// The part of the outputs that the grid's tiles compute and C has.
+  double useful() const {
+    const double computed =
+        static_cast<double>(tile_rows * choice.plan.tile.m) * static_cast<double>(tile_cols * choice.plan.tile.n);
+    return computed > 0 ? static_cast<double>(problem.m) * static_cast<double>(problem.n) / computed : 1;
+  }
+};
+
+std::string text_of(const cuda::Move& move) {
+  const char* const axis = move.axis == 0 ? "rows" : "columns";
+  if (move.via == cuda::Via::async_copy)
+    return fmt::format("async_copy, {} bytes at a time along {}", move.bytes, axis);
+  if (move.via == cuda::Via::realign) return fmt::format("realign, 16 bytes at a time along {}, shifted on chip", axis);
+  return fmt::format("gather, element by element along {}", axis);
+}
+
+Facts facts_of(const MatrixView& a, const MatrixView& b, const MatrixView& c, const PlanRequest& request) {
+  Facts facts;
+  facts.device = device_here();
+  facts.problem = problem_of(a, b, c);
+  facts.choice =
+      plan::choose_gpu_plan(facts.problem, request, {facts.device.multiprocessors, facts.device.shared_bytes});
+  const Plan& plan = facts.choice.plan;
+  facts.tile_rows = cdiv(c.rows, plan.tile.m);
+  facts.tile_cols = cdiv(c.cols, plan.tile.n);
+  const gemm_detail::CudaKernel kernel = gemm_detail::cuda_kernel(plan, a, b, c.type);
+  facts.a_mover = text_of(kernel.how.moves[0]);
+  facts.b_mover = text_of(kernel.how.moves[1]);
+  const cuda::Config config = cuda::config_of(kernel.how, kernel.need);
+  facts.shared_bytes = config.ring_bytes + config.scratch_bytes;
+  if (const cuda::Pack* const pack = cuda::kernel_pack()) {
+    const std::string unit = cuda::unit_of(kernel.text, config, kernel.kernel_bytes, kernel.args_bytes);
+    for (const std::string& architecture : cuda::architectures_for(facts.device.major, facts.device.minor)) {
+      if (!facts.packed) facts.packed = pack->find(unit, architecture);
+    }
+  }
+  return facts;
+}
+
+std::string kernel_text(const Facts& facts) {
+  if (!facts.packed) return "not in the kernel pack: compiled when it is first used, then kept";
+  if (facts.packed->registers == 0) return "in the kernel pack, as PTX: the driver compiles it";
+  return fmt::format("in the kernel pack: {} registers a thread", facts.packed->registers);
+}
+
+std::string text_of(const Facts& facts) {
+  const Plan& plan = facts.choice.plan;
+  std::string text = fmt::format("C[{}x{}] = A[{}x{}] * B[{}x{}], {} to {}, on {}\n\n", facts.problem.m,
+                                 facts.problem.n, facts.problem.m, facts.problem.k, facts.problem.k, facts.problem.n,
+                                 name_of(facts.problem.input), name_of(facts.problem.output), facts.device.name);
+  const auto line = [&](std::string_view name, const std::string& value) {
+    bool first = true;
+    for (const std::string& part : wrap(value, 66)) {
+      text += fmt::format("  {:<11} {}\n", first ? name : "", part);
+      first = false;
+    }
+  };
+  line("plan", to_string(plan));
+  line("why", facts.choice.reason);
+  line("A", fmt::format("{}: {}", to_string(facts.problem.a), facts.a_mover));
+  line("B", fmt::format("{}: {}", to_string(facts.problem.b), facts.b_mover));
+  line("program", fmt::format("{}x{} outputs by {} warps; {} blocks of K of {} on their way at once", plan.tile.m,
+                              plan.tile.n, plan.warps, plan.stages, plan.tile.k));
+  line("shared", fmt::format("{} of {} bytes", grouped(facts.shared_bytes), grouped(facts.device.shared_bytes)));
+  line("kernel", kernel_text(facts));
+  line(
+      "grid",
+      fmt::format("{} x {} = {} programs, {} wave{} over {} multiprocessors, {:.1f} % of what they compute is in C",
+                  grouped(facts.tile_rows), grouped(facts.tile_cols), grouped(facts.programs()), grouped(facts.waves()),
+                  facts.waves() == 1 ? "" : "s", facts.device.multiprocessors, 100 * facts.useful()));
+  text += "\nCandidates, modelled (they rank plans; nothing here is measured)\n";
+  for (const Candidate& candidate : facts.choice.candidates) {
+    const Plan& p = candidate.plan;
+    const std::string name = fmt::format("{}x{}x{} w{} s{}", p.tile.m, p.tile.n, p.tile.k, p.warps, p.stages);
+    text +=
+        fmt::format("  {:<22} {}\n", name,
+                    candidate.rejected.empty() ? fmt::format("{:.1f} us", candidate.microseconds) : candidate.rejected);
+  }
+  return text;
+}
+
+Json json_of(const Facts& facts) {
+  Json candidates = Json::array();
+  for (const Candidate& candidate : facts.choice.candidates) {
+    candidates.push_back({{"plan", to_string(candidate.plan)},
+                          {"rejected", candidate.rejected.empty() ? Json() : Json(candidate.rejected)},
+                          {"modelled_microseconds", candidate.microseconds}});
+  }
+  return {{"target", "cuda"},
+          {"device", facts.device.name},
+          {"m", facts.problem.m},
+          {"n", facts.problem.n},
+          {"k", facts.problem.k},
+          {"plan", to_string(facts.choice.plan)},
+          {"plan_reason", facts.choice.reason},
+          {"a", {{"layout", to_string(facts.problem.a)}, {"mover", facts.a_mover}}},
+          {"b", {{"layout", to_string(facts.problem.b)}, {"mover", facts.b_mover}}},
+          {"shared_bytes", facts.shared_bytes},
+          {"packed", facts.packed.has_value()},
+          {"registers", facts.packed && facts.packed->registers > 0 ? Json(facts.packed->registers) : Json()},
+          {"programs", facts.programs()},
+          {"waves", facts.waves()},
+          {"useful", facts.useful()},
+          {"candidates", candidates}};
+}
+
+}  // namespace
+
+void explain_gpu(const MatrixView& a, const MatrixView& b, const MatrixView& c, const PlanRequest& request, bool json) {
+  const Facts facts = facts_of(a, b, c, request);
+  print(json ? json_line(json_of(facts)) : text_of(facts));
+}
+
+}  // namespace tilewright::cli

@@ -1,0 +1,103 @@
+#include "pack/kernels.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <tilewright/gemm.hpp>
+#include "cuda/loaded.hpp"
+#include "gemm/cuda_kernel.hpp"
+#include "plan/gpu_planner.hpp"
+
+namespace tilewright::pack {
+namespace {
+
+constexpr std::array types = {DType::f16, DType::bf16, DType::f32};
+
+/// Machine code that is packed, and the devices that run it: what they give to a program decides about stages.
+struct Target {
+  const char* architecture;
+  std::vector<i64> shared_bytes;
+  bool with_ptx;
+};
+const std::array targets = {Target{"sm_80", {163 << 10, 99 << 10, 227 << 10}, true},
+                            Target{"sm_90a", {227 << 10}, false}};
+
+/// Extents that every tile divides, so that rows of any stride start everywhere.
+constexpr i64 extent = 4096;
+
+/// A view of each layout class that an operand may have, its rows at multiples of `alignment` bytes.
+std::vector<MatrixView> layouts(DType type) {
+  std::vector<MatrixView> views;
+  const i64 size = size_of(type);
+  for (i64 alignment = 16; alignment >= size; alignment /= 2) {
+    const i64 stride = extent + alignment / size;
+    views.push_back({nullptr, type, extent, extent, stride, 1});
+    views.push_back({nullptr, type, extent, extent, 1, stride});
+  }
+  views.push_back({nullptr, type, extent, extent, 2 * extent, 2});
+  views.push_back({nullptr, type, extent, extent, 2, 2 * extent});
+  return views;
+}
+
+std::string move_text(const cuda::Move& move, const char* rows, const char* cols) {
+  const char* const axis = move.axis == 0 ? rows : cols;
+  if (move.via == cuda::Via::async_copy) return fmt::format("async_copy({},{})", move.bytes, axis);
+  return fmt::format("{}({})", move.via == cuda::Via::gather ? "gather" : "realign", axis);
+}
+
+/// Kernels by what they are compiled from and for, each with a measure of how long that takes.
+using Found = std::map<std::pair<std::string, std::string>, std::pair<i64, Kernel>>;
+
+void add(Found& found, const Target& target, const Plan& plan, const MatrixView& a, const MatrixView& b, DType output) {
+  const gemm_detail::CudaKernel kernel = gemm_detail::cuda_kernel(plan, a, b, output);
+  const cuda::Config config = cuda::config_of(kernel.how, kernel.need);
+  const std::string unit = cuda::unit_of(kernel.text, config, kernel.kernel_bytes, kernel.args_bytes);
+  const std::string name =
+      fmt::format("{}>{} {}x{}x{} w{} s{} a={} b={} {}", name_of(a.type), name_of(output), plan.tile.m, plan.tile.n,
+                  plan.tile.k, plan.warps, plan.stages, move_text(kernel.how.moves[0], "m", "k"),
+                  move_text(kernel.how.moves[1], "k", "n"), to_string(plan.mma));
+  // The two 16-bit types differ in few instructions. Apart by output, so that a group is unpacked in little time.
+  const std::string group =
+      fmt::format("{} {}>{} {}x{}x{}", target.architecture, a.type == DType::f32 ? "f32" : "16-bit",
+                  output == DType::f32 ? "f32" : "16-bit", plan.tile.m, plan.tile.n, plan.tile.k);
+  found[{unit, target.architecture}] = {
+      plan.tile.m * plan.tile.n / plan.warps,
+      {name, group, unit, target.architecture, target.with_ptx, config.ring_bytes + config.scratch_bytes}};
+}
+
+/// The kernels of all plans that the planner ranks for these operands.
+void add_candidates(Found& found, const Target& target, const MatrixView& a, const MatrixView& b, DType output) {
+  const Problem problem = problem_of(a, b, {nullptr, output, extent, extent, extent, 1});
+  for (const i64 shared : target.shared_bytes) {
+    const PlanChoice choice = plan::choose_gpu_plan(problem, {}, {1, shared});
+    for (const Candidate& candidate : choice.candidates) {
+      if (candidate.rejected.empty()) add(found, target, candidate.plan, a, b, output);
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Kernel> default_kernels() {
+  Found found;
+  for (const Target& target : targets) {
+    for (const DType input : types) {
+      for (const MatrixView& a : layouts(input)) {
+        for (const MatrixView& b : layouts(input)) {
+          for (const DType output : types) add_candidates(found, target, a, b, output);
+        }
+      }
+    }
+  }
+  std::vector<std::pair<i64, Kernel>> ordered;
+  for (auto& [key, entry] : found) ordered.push_back(std::move(entry));
+  std::ranges::stable_sort(ordered, std::greater{}, &std::pair<i64, Kernel>::first);
+  std::vector<Kernel> kernels;
+  for (auto& [cost, kernel] : ordered) kernels.push_back(std::move(kernel));
+  return kernels;
+}
+
+}  // namespace tilewright::pack

@@ -1,0 +1,33 @@
+// A kernel that can be launched: compiled, loaded on a device, with the geometry that all its launches share.
+//
+// Finding one takes text, files and perhaps a compiler; launching one takes a call of the driver. Who launches again and
+// again keeps the Loaded and enqueues: then nothing is planned, written or allocated.
+#pragma once
+
+#include <tilewright/cuda.hpp>
+#include "cuda/driver.hpp"
+
+namespace tilewright::cuda {
+
+struct Loaded {
+  Function function = nullptr;
+  int device = 0;
+  unsigned threads = 0, shared_bytes = 0;  // of a program
+};
+
+/// The shared memory of a program under a launch: a pipeline's stages, and everything else.
+Config config_of(const Launch& how, const footprint::Need& need);
+/// The translation unit of a kernel under a launch.
+std::string unit_of(const KernelText& text, const Config& config, std::size_t kernel_size, std::size_t args_size);
+
+/// Finds or compiles a kernel and loads it on how.device; the grid, the order and the stream are not looked at. A
+/// process keeps what it loaded. Throws Error: target, driver, kernel, plan_value, plan_unavailable.
+Loaded load_kernel(const KernelText& text, const Launch& how, const footprint::Need& need, std::size_t kernel_size,
+                   std::size_t args_size);
+
+/// Enqueues every program of a grid. kernel, args: the bytes of the kernel and of its arguments. Throws Error: driver,
+/// plan_unavailable for a grid that is too large.
+void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, void* stream, const void* kernel,
+             const void* args);
+
+}  // namespace tilewright::cuda

@@ -1,0 +1,25 @@
+// From a plan to the operator's kernel on a GPU: its text, its launch, its need of shared memory. One mapping for those
+// who launch it (run_cuda.cpp), who compile it ahead (pack/) and who speak of it.
+#pragma once
+
+#include <programs/gemm.hpp>
+#include <tilewright/cuda.hpp>
+
+namespace tilewright::gemm_detail {
+
+/// The arguments of the operator's program, whatever the element types: they decide what the pointers point to, and
+/// nothing of how the arguments lie in memory.
+using CudaArgs = programs::GemmArgs<f16, f16>;
+
+struct CudaKernel {
+  cuda::KernelText text;
+  cuda::Launch how;  // movers, warps and stages; the grid, the order, the device and the stream are the call's
+  cuda::footprint::Need need;
+  static constexpr std::size_t kernel_bytes = 1, args_bytes = sizeof(CudaArgs);
+};
+
+/// The kernel of a plan of choose_gpu_plan for these operands, whose addresses and strides decide between 16, 8 and 4
+/// bytes and between the axes. output: C's element type.
+CudaKernel cuda_kernel(const Plan& plan, const MatrixView& a, const MatrixView& b, DType output);
+
+}  // namespace tilewright::gemm_detail

@@ -1,0 +1,105 @@
+// The command and GPUs: with a driver that has a device and computes nothing (tests/fake_driver), and without one.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cuda/pack.hpp"
+#include "pack/kernels.hpp"
+#include "tests/cli/command.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace tilewright::test;
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+class CommandGpu : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder.python("np.save('a.npy', np.ones((64, 64), 'f2'))");
+    std::vector<tilewright::cuda::PackEntry> entries;
+    for (const auto& kernel : tilewright::pack::default_kernels()) {
+      entries.push_back({"g", kernel.unit, kernel.architecture, {}});
+      entries.back().cubin.image.assign({'x', '\0'});
+      entries.back().cubin.registers = 77;
+    }
+    std::ofstream(folder.path() / "fake.pack", std::ios::binary) << tilewright::cuda::pack_bytes(std::move(entries));
+  }
+  /// The command with the fake driver and a pack that it takes.
+  Ran with_gpu(const std::string& arguments) const {
+    const fs::path build = fs::path(TILEWRIGHT_COMMAND).parent_path().parent_path();
+    const std::string driver = (build / "tests" / "fake_driver" / "lib").string();
+    return folder.shell("TILEWRIGHT_PACK=fake.pack LD_LIBRARY_PATH='" + driver + "' $T " + arguments);
+  }
+  bool has_real_gpu() const { return !contains(folder.tilewright({"info"}).out, "cuda   unavailable"); }
+
+  Folder folder;
+};
+
+TEST_F(CommandGpu, AutoTakesAGpuAndSaysWhy) {
+  const Ran ran = with_gpu("gemm a.npy a.npy");
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  EXPECT_TRUE(contains(ran.out, "cuda: a test's device")) << ran.out;
+  EXPECT_TRUE(contains(ran.out, "taken by auto: a GPU is here")) << ran.out;
+  EXPECT_TRUE(contains(ran.out, "from the files to the device (16,384 bytes")) << ran.out;
+  EXPECT_TRUE(contains(ran.out, "ms back (8,192 bytes")) << ran.out;
+}
+
+TEST_F(CommandGpu, AutoTakesTheCpuWhereTheRequestSpeaksOfIt) {
+  for (const auto& [arguments, why] : {std::pair{"--threads 1", "--threads speaks of the cpu"},
+                                       {"--explain", "--explain speaks of the cpu"},
+                                       {"--plan mma=portable", "the GPU does not do it"}}) {
+    const Ran ran = with_gpu(std::string("gemm a.npy a.npy ") + arguments);
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_TRUE(contains(ran.out, "cpu, up to")) << ran.out;
+    EXPECT_TRUE(contains(ran.out, std::string("taken by auto: ") + why)) << ran.out;
+  }
+}
+
+TEST_F(CommandGpu, WithoutOneAutoNamesTheReason) {
+  if (has_real_gpu()) GTEST_SKIP() << "there is a GPU";
+  const Ran ran = folder.tilewright({"gemm", "a.npy", "a.npy"});
+  EXPECT_TRUE(contains(ran.out, "taken by auto: the NVIDIA driver")) << ran.out;
+  const Ran check = folder.tilewright({"check", "--target", "cuda"});
+  EXPECT_EQ(check.status, 2);
+  EXPECT_TRUE(contains(check.err, "the target cuda is unavailable: the NVIDIA driver")) << check.err;
+}
+
+TEST_F(CommandGpu, FilesLongerThanAPieceTravelWhole) {
+  folder.python("np.save('long.npy', np.ones((64, 100001), 'f2'))");  // 12.8 MB: pieces have 4 MiB
+  const Ran ran = with_gpu("gemm long.npy long.npy --tb -o c.npy");
+  ASSERT_EQ(ran.status, 0) << ran.err;
+  folder.python("assert np.load('c.npy').shape == (64, 64)");
+}
+
+TEST_F(CommandGpu, CheckRunsTheBatteryThere) {
+  // A device that computes nothing fails it: every output but those of an empty sum is missing.
+  const Ran ran = with_gpu("check --target cuda --json");
+  EXPECT_EQ(ran.status, 1) << ran.out << ran.err;
+  EXPECT_TRUE(contains(ran.out, "\"passed\":false")) << ran.out;
+  EXPECT_TRUE(contains(ran.out, "must be")) << ran.out;
+}
+
+TEST_F(CommandGpu, ExplainSpeaksOfAGpuThatIsHereOrAssumed) {
+  const std::string problem = "explain --m 4096 --n 50257 --k 768 --layout nt --target cuda";
+  const Ran here = with_gpu(problem), assumed = folder.shell("$T " + problem);
+  EXPECT_TRUE(contains(here.out, "on a test's device")) << here.out << here.err;
+  if (!has_real_gpu()) {
+    EXPECT_TRUE(contains(assumed.out, "an NVIDIA H200, assumed")) << assumed.out << assumed.err;
+  }
+  for (const char* const words : {"plan", "least modelled time", "async_copy, 16 bytes at a time", "multiprocessors",
+                                  "kernel pack", "Candidates", "16x64x64 w4 s4"}) {
+    EXPECT_TRUE(contains(here.out, words)) << words << "\n" << here.out;
+  }
+  EXPECT_TRUE(contains(here.out, "77 registers")) << here.out;
+  folder.shell("$T " + problem + " --json >o.json");
+  folder.python(
+      "o = json.load(open('o.json')); assert o['target'] == 'cuda' and o['programs'] > 0 and o['candidates']");
+  const Ran mixed = folder.shell("$T " + problem + " --threads 3");
+  EXPECT_EQ(mixed.status, 2);
+  EXPECT_TRUE(contains(mixed.err, "--threads speaks of the target cpu")) << mixed.err;
+}
+
+}  // namespace

@@ -1,0 +1,201 @@
+// Launches through a driver that computes nothing: what a call costs besides it, and where kernels come from. Each test
+// is a process of its own, so each has an empty cache, a pack of its making and nothing loaded.
+#include <gtest/gtest.h>
+
+#include <dlfcn.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <new>
+
+#include <examples/kernels/masked.hpp>
+#include <tilewright/gemm.hpp>
+#include "cuda/cache.hpp"
+#include "cuda/loaded.hpp"
+#include "cuda/memory.hpp"
+#include "cuda/pack.hpp"
+#include "gemm/cuda_kernel.hpp"
+
+namespace {
+std::atomic<long> allocations = 0;
+}  // namespace
+
+// Every allocation of this binary is counted.
+__attribute__((noinline)) void* operator new(std::size_t bytes) {
+  ++allocations;
+  if (void* const memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
+  throw std::bad_alloc();
+}
+__attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
+__attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace {
+
+namespace fs = std::filesystem;
+using namespace tilewright;
+
+template <class F>
+F of_driver(const char* name) {
+  return reinterpret_cast<F>(cuda::driver_symbol(name));
+}
+long launches() { return of_driver<long (*)()>("fake_launches")(); }
+long loads() { return of_driver<long (*)()>("fake_loads")(); }
+std::string last_image() {
+  std::size_t bytes = 0;
+  const char* const image = of_driver<const char* (*)(std::size_t*)>("fake_last_image")(&bytes);
+  return {image, bytes};
+}
+
+/// A square product on the fake device.
+struct Product {
+  i64 extent;
+  cuda::Buffer a{0, extent*extent * 2}, b{0, extent*extent * 2}, c{0, extent*extent * 2};
+
+  MatrixView view(const cuda::Buffer& buffer) const { return {buffer.data(), DType::f16, extent, extent, extent, 1}; }
+  MutableMatrixView output() const { return {c.data(), DType::f16, extent, extent, extent, 1}; }
+  void multiply(const GemmOptions& options = {}) const { gemm_into(view(a), view(b), output(), options); }
+};
+
+class FakeDriver : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "tilewright-fake-XXXXXX").string();
+    folder = mkdtemp(name.data());
+    cuda::set_cache_folder(folder / "cache");
+    if (!cuda::unavailable().empty()) GTEST_SKIP() << "the fake driver is not on the library path";
+  }
+  void TearDown() override { fs::remove_all(folder); }
+
+  /// The unit of the kernel that a product's default plan takes.
+  static std::string unit_of(const Product& p) {
+    const PlanChoice choice = plan_for(p.view(p.a), p.view(p.b), p.output());
+    const auto kernel = gemm_detail::cuda_kernel(choice.plan, p.view(p.a), p.view(p.b), DType::f16);
+    return cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.need), kernel.kernel_bytes, kernel.args_bytes);
+  }
+  static cuda::Cubin image(const std::string& text) {
+    cuda::Cubin cubin;
+    cubin.image.assign(text.c_str(), text.c_str() + text.size() + 1);
+    return cubin;
+  }
+  fs::path write_pack(std::vector<cuda::PackEntry> entries) const {
+    const fs::path file = folder / "a.pack";
+    std::ofstream(file, std::ios::binary) << cuda::pack_bytes(std::move(entries));
+    return file;
+  }
+  void keep_in_cache(const std::string& unit, const std::string& text) const {
+    cuda::keep_cubin(folder / "cache", cuda::identity_of(unit, "sm_90a", "NVRTC " + cuda::compiler_version()),
+                     image(text));
+  }
+
+  fs::path folder;
+};
+
+TEST_F(FakeDriver, ThePackComesBeforeTheCache) {
+  const Product p{64};
+  cuda::use_kernel_pack(write_pack({{"g", unit_of(p), "sm_90a", image("packed")}}).string());
+  if (cuda::compiler_missing() == nullptr) keep_in_cache(unit_of(p), "cached");
+  p.multiply();
+  EXPECT_EQ(last_image(), "packed");
+}
+
+TEST_F(FakeDriver, TheCacheComesBeforeTheCompiler) {
+  const Product p{64};
+  cuda::use_kernel_pack("");
+  if (cuda::compiler_missing() != nullptr) {
+    EXPECT_THROW(p.multiply(), Error);  // without a compiler's version, no entry of the cache is known to be right
+    return;
+  }
+  keep_in_cache(unit_of(p), "cached");
+  p.multiply();
+  EXPECT_EQ(last_image(), "cached");
+}
+
+TEST_F(FakeDriver, WhatTheDriverDoesNotTakeIsAskedForElsewhere) {
+  const Product p{64};
+  cuda::use_kernel_pack(write_pack({{"g", unit_of(p), "sm_90a", image("refused: another generation's")},
+                                    {"g", unit_of(p), "compute_80", image("assembly")}})
+                            .string());
+  p.multiply();
+  EXPECT_EQ(last_image(), "assembly");
+}
+
+TEST_F(FakeDriver, ADamagedPackIsAMiss) {
+  const Product p{64};
+  const fs::path file = write_pack({{"g", unit_of(p), "sm_90a", image("packed")}});
+  fs::resize_file(file, fs::file_size(file) - 1);
+  cuda::use_kernel_pack(file.string());
+  if (cuda::compiler_missing() != nullptr) return;
+  keep_in_cache(unit_of(p), "cached");
+  p.multiply();
+  EXPECT_EQ(last_image(), "cached");
+}
+
+TEST_F(FakeDriver, ACallThatWasMadeBeforeAllocatesNothing) {
+  const Product small{64}, large{512};
+  cuda::use_kernel_pack(
+      write_pack({{"g", unit_of(small), "sm_90a", image("small")}, {"g", unit_of(large), "sm_90a", image("large")}})
+          .string());
+  for (const Product* const p : {&small, &large}) p->multiply();
+  const long loaded = loads(), launched = launches(), before = allocations;
+  for (int i = 0; i < 100; ++i) {
+    small.multiply();
+    large.multiply();
+  }
+  EXPECT_EQ(allocations - before, 0);
+  EXPECT_EQ(loads(), loaded);
+  EXPECT_EQ(launches(), launched + 200);
+}
+
+TEST_F(FakeDriver, AnotherProblemOrPlanIsAnotherKernel) {
+  const Product p{64}, q{65};
+  GemmOptions asked;
+  asked.plan = parse_plan("64x64x64");
+  const auto unit_under = [&](const GemmOptions& options) {
+    const PlanChoice choice = plan_for(p.view(p.a), p.view(p.b), p.output(), options);
+    const auto kernel = gemm_detail::cuda_kernel(choice.plan, p.view(p.a), p.view(p.b), DType::f16);
+    return cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.need), kernel.kernel_bytes, kernel.args_bytes);
+  };
+  GemmOptions stages = asked;
+  stages.plan.stages = 2;
+  cuda::use_kernel_pack(write_pack({{"g", unit_of(q), "sm_90a", image("odd")},
+                                    {"g", unit_under(asked), "sm_90a", image("asked")},
+                                    {"g", unit_under(stages), "sm_90a", image("two stages")}})
+                            .string());
+  for (int round = 0; round < 3; ++round) {
+    p.multiply(asked);
+    EXPECT_EQ(last_image(), "asked");
+    p.multiply(stages);
+    EXPECT_EQ(last_image(), "two stages");
+    q.multiply();
+    EXPECT_EQ(last_image(), "odd");
+  }
+}
+
+TEST_F(FakeDriver, AKernelOfOnesOwnIsFoundAgainWithoutText) {
+  using Kernel = kernels::Masked<64, 32, 32>;
+  using Args = kernels::MatmulArgs<f16, f16>;
+  const cuda::KernelText text{{"examples/kernels/masked.hpp"},
+                              "kernels::Masked<64, 32, 32>",
+                              "kernels::MatmulArgs<tilewright::f16, tilewright::f16>"};
+  cuda::Launch how{{4}}, other{{4}};
+  other.stages = 2;
+  const auto entry = [&](const cuda::Launch& launch, const char* name) {
+    const cuda::Config config = cuda::config_of(launch, cuda::detail::need_of<Kernel, Args>(launch.warps));
+    return cuda::PackEntry{"g", cuda::unit_of(text, config, sizeof(Kernel), sizeof(Args)), "sm_90a", image(name)};
+  };
+  cuda::use_kernel_pack(write_pack({entry(how, "three stages"), entry(other, "two stages")}).string());
+  const auto both = [&] {
+    cuda::launch(Kernel{}, text, how, Args{});
+    EXPECT_EQ(last_image(), "three stages");
+    cuda::launch(Kernel{}, text, other, Args{});
+    EXPECT_EQ(last_image(), "two stages");
+  };
+  both();
+  const long loaded = loads();
+  both();
+  EXPECT_EQ(loads(), loaded);
+}
+
+}  // namespace

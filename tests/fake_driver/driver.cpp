@@ -1,0 +1,144 @@
+// A libcuda.so.1 for tests on machines without a GPU: memory of its "device" is the host's, a module is any bytes, and a
+// launch counts and computes nothing. It shows what the library asks of a driver, and what a call costs besides it.
+//
+// Entry points have the driver's own names. Beside them, fake_… tell a test what happened; found with dlsym.
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace {
+
+constexpr int success = 0, invalid_value = 1, no_binary = 209, not_found = 500;
+
+std::mutex mutex;
+std::map<unsigned long long, std::size_t> memory;  // device memory: address and bytes
+std::vector<std::string*> modules;
+std::atomic<long> launches = 0, loads = 0;
+std::atomic<const void*> last_function = nullptr;
+thread_local void* current = nullptr;
+int context_object = 0;
+
+int number_of(const char* variable, int otherwise) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr ? std::atoi(text) : otherwise;
+}
+
+bool is_device(unsigned long long address) {
+  const std::lock_guard lock(mutex);
+  auto at = memory.upper_bound(address);
+  return at != memory.begin() && address < std::prev(at)->first + std::prev(at)->second;
+}
+
+}  // namespace
+
+extern "C" {
+
+long fake_launches() { return launches; }
+long fake_loads() { return loads; }
+/// The image of the module whose function was launched last.
+const char* fake_last_image(std::size_t* bytes) {
+  const auto* const image = static_cast<const std::string*>(last_function.load());
+  *bytes = image->size();
+  return image->data();
+}
+
+int cuInit(unsigned) { return success; }
+int cuDriverGetVersion(int* version) { return *version = 13000, success; }
+int cuGetErrorName(int error, const char** text) {
+  *text = error == invalid_value ? "CUDA_ERROR_INVALID_VALUE" : "CUDA_ERROR_OF_THE_TEST";
+  return success;
+}
+int cuGetErrorString(int, const char** text) { return *text = "of the test", success; }
+int cuDeviceGetCount(int* count) { return *count = 1, success; }
+int cuDeviceGet(int* device, int ordinal) { return *device = ordinal, success; }
+int cuDeviceGetName(char* name, int length, int) {
+  return std::snprintf(name, static_cast<std::size_t>(length), "a test's device"), success;
+}
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+  switch (attribute) {
+    case 16:
+      *value = 132;
+      break;
+    case 75:
+      *value = number_of("FAKE_MAJOR", 9);
+      break;
+    case 76:
+      *value = number_of("FAKE_MINOR", 0);
+      break;
+    case 97:
+      *value = 227 << 10;
+      break;
+    default:
+      *value = 1 << 20;
+  }
+  return success;
+}
+int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = std::size_t{1} << 34, success; }
+int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &context_object, success; }
+int cuCtxPushCurrent_v2(void* context) { return current = context, success; }
+int cuCtxPopCurrent_v2(void** context) { return *context = current, current = nullptr, success; }
+int cuCtxGetCurrent(void** context) { return *context = current, success; }
+int cuCtxSynchronize() { return success; }
+int cuPointerGetAttributes(unsigned count, const int* attributes, void** values, unsigned long long address) {
+  const bool device = is_device(address);
+  for (unsigned i = 0; i < count; ++i) {
+    const int value = attributes[i] == 2 ? (device ? 2 : 0) : (device ? 0 : -2);
+    std::memcpy(values[i], &value, sizeof(value));
+  }
+  return success;
+}
+int cuModuleLoadData(void** module, const void* image) {
+  // A test's image is a text; real ones are no concern here. "refused" is one that this driver does not take.
+  const char* const text = static_cast<const char*>(image);
+  if (std::strncmp(text, "refused", 7) == 0) return no_binary;
+  const std::lock_guard lock(mutex);
+  modules.push_back(new std::string(text));
+  *module = modules.back();
+  ++loads;
+  return success;
+}
+int cuModuleGetFunction(void** function, void* module, const char*) { return *function = module, success; }
+int cuFuncGetAttribute(int* value, int, void*) { return *value = 0, success; }
+int cuFuncSetAttribute(void*, int, int) { return success; }
+int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
+                   void**) {
+  last_function = function;
+  ++launches;
+  return success;
+}
+int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
+  *address = reinterpret_cast<unsigned long long>(std::calloc(1, bytes));
+  const std::lock_guard lock(mutex);
+  memory[*address] = bytes;
+  return success;
+}
+int cuMemFree_v2(unsigned long long address) {
+  const std::lock_guard lock(mutex);
+  memory.erase(address);
+  std::free(reinterpret_cast<void*>(address));
+  return success;
+}
+int cuMemcpyHtoDAsync_v2(unsigned long long to, const void* from, std::size_t bytes, void*) {
+  return std::memcpy(reinterpret_cast<void*>(to), from, bytes), success;
+}
+int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, void*) {
+  return std::memcpy(to, reinterpret_cast<const void*>(from), bytes), success;
+}
+int cuMemsetD8Async(unsigned long long to, unsigned char value, std::size_t bytes, void*) {
+  return std::memset(reinterpret_cast<void*>(to), value, bytes), success;
+}
+int cuMemHostAlloc(void** host, std::size_t bytes, unsigned) { return *host = std::malloc(bytes), success; }
+int cuMemFreeHost(void* host) { return std::free(host), success; }
+int cuStreamCreate(void** stream, unsigned) { return *stream = &context_object, success; }
+int cuStreamDestroy_v2(void*) { return success; }
+int cuStreamSynchronize(void*) { return success; }
+/// NVRTC asks a driver that it finds for this, and lives without.
+int cuGetExportTable(const void**, const void*) { return not_found; }
+int cuThreadExchangeStreamCaptureMode(int*) { return success; }
+
+}  // extern "C"
