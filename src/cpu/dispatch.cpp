@@ -79,9 +79,12 @@ std::span<const Mma> instruction_sets() {
 }
 
 const Kernels& kernels(Mma mma) {
-  std::string at_hand;
-  for (const Mma set : instruction_sets()) {
+  const std::span<const Mma> sets = instruction_sets();
+  for (const Mma set : sets) {
     if (set == mma) return table_of(mma);
+  }
+  std::string at_hand;
+  for (const Mma set : sets) {
     at_hand += (at_hand.empty() ? "" : ", ") + to_string(set);
   }
   throw Error(ErrorCode::plan_unavailable, "this machine lacks the instruction set of mma=" + to_string(mma) +

@@ -10,6 +10,7 @@
 // team has the processors; and one that calls while another's work is going on. A forked child starts a team of its own.
 #include <tilewright/tile/cpu/launch.hpp>
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,7 +21,6 @@
 #include <exception>
 #include <list>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 #include "core/float_environment.hpp"
@@ -85,37 +85,60 @@ class Work {
   std::exception_ptr failure_;
 };
 
-/// A thread of the team other than the caller.
+/// A thread of the team other than the caller. It has a bell of its own, so that work for two threads wakes no third.
 ///
 /// Linux wakes a thread where it last ran if it finds no idle processor, and among two or three it does not look for
 /// one: the member would share the caller's processor, another one idle, until the kernel balances its load some
 /// milliseconds later. So a caller that finds a member asleep on its own processor forbids it that one until it wakes.
 class Member {
  public:
-  /// By the member itself: sleeps until the value is another than `old`.
-  void sleep(const std::atomic<int>& value, int old) {
-    thread_ = gettid();
-    sleeps_on_ = sched_getcpu();
-    value.wait(old);
-    sleeps_on_ = -1;
-    if (moved_.exchange(false)) sched_setaffinity(0, sizeof allowed_, &allowed_);
+  /// `processors`: those of the caller that starts it, which a new thread inherits.
+  explicit Member(const cpu_set_t& processors) : allowed_(processors) {}
+
+  /// By the member itself, before it serves.
+  void begin() { thread_ = gettid(); }
+  /// By the member itself: returns when the bell has been rung since it was rung `heard` times; how often it was.
+  int listen(int heard) {
+    if (!changes_soon(bell_, heard)) {
+      sleeps_on_ = sched_getcpu();
+      bell_.wait(heard);
+      sleeps_on_ = -1;
+      const std::lock_guard lock(processors_);
+      if (kept_off_) sched_setaffinity(0, sizeof allowed_, &allowed_);
+      kept_off_ = false;
+    }
+    return bell_;
   }
-  /// By the caller, before it wakes the member.
-  void keep_off(int processor) {
-    if (sleeps_on_ != processor || moved_) return;
-    if (sched_getaffinity(thread_, sizeof allowed_, &allowed_) != 0) return;
-    cpu_set_t others = allowed_;
-    CPU_CLR(static_cast<unsigned>(processor), &others);
-    moved_ = true;  // before the member can wake
-    if (CPU_COUNT(&others) == 0 || sched_setaffinity(thread_, sizeof others, &others) != 0) moved_ = false;
+  /// By the caller: the member may run where the caller may, which may have changed, and is rung for.
+  void call(int processor, const cpu_set_t& processors) {
+    if (const pid_t thread = thread_; thread != 0) {
+      const std::lock_guard lock(processors_);
+      const bool moved = !CPU_EQUAL(&allowed_, &processors);
+      cpu_set_t wanted = allowed_ = processors;
+      kept_off_ = sleeps_on_ == processor && CPU_COUNT(&wanted) > 1;
+      if (kept_off_) CPU_CLR(static_cast<unsigned>(processor), &wanted);
+      if (moved || kept_off_) sched_setaffinity(thread, sizeof wanted, &wanted);
+    }
+    ++bell_;
+    bell_.notify_one();
   }
 
  private:
-  std::atomic<pid_t> thread_ = 0;
+  std::atomic<int> bell_ = 0;
+  std::atomic<pid_t> thread_ = 0;    // 0 until it serves
   std::atomic<int> sleeps_on_ = -1;  // processor; -1 while awake
-  std::atomic<bool> moved_ = false;  // allowed_ is to be set again
-  cpu_set_t allowed_ = {};
+  std::mutex processors_;            // guards the rest
+  cpu_set_t allowed_;
+  bool kept_off_ = false;  // allowed_ is to be set again
 };
+
+/// The threads run this code for ever: where it came with a library that was opened, that library stays.
+void stay_loaded() {
+  Dl_info here;
+  if (dladdr(reinterpret_cast<const void*>(&changes_soon), &here) != 0) {
+    dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  }
+}
 
 class Team {
  public:
@@ -123,12 +146,18 @@ class Team {
   bool run(Work& work, i64 threads) {
     const std::unique_lock only_caller(busy_, std::try_to_lock);
     if (!only_caller) return false;
-    start_threads(threads - 1);
+    cpu_set_t processors;
+    CPU_ZERO(&processors);
+    sched_getaffinity(0, sizeof processors, &processors);
+    start_threads(threads - 1, processors);
     work_ = &work;
     seats_ = threads - 1;
-    for (Member& member : members_) member.keep_off(sched_getcpu());
-    ++offers_;
-    offers_.notify_all();
+    const int here = sched_getcpu();
+    i64 called = 0;
+    for (Member& member : members_) {
+      if (++called == threads) break;
+      member.call(here, processors);
+    }
     work.take_part();
     seats_ = 0;  // who joins from here on finds no seat and does not look at the work
     for (int left = present_; left != 0; left = present_) {
@@ -138,24 +167,34 @@ class Team {
   }
 
  private:
-  void start_threads(i64 wanted) {
+  void start_threads(i64 wanted, const cpu_set_t& processors) {
     if (std::ssize(members_) >= wanted) return;
+    stay_loaded();
     sigset_t all, before;
     sigfillset(&all);  // signals are for the caller's own threads, but for those that a thread causes itself
     for (const int own : {SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP}) sigdelset(&all, own);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    try {
-      while (std::ssize(members_) < wanted) std::thread(&Team::serve, this, &members_.emplace_back()).detach();
-    } catch (const std::system_error&) {  // the system gives no more threads: fewer do the work
-      members_.pop_back();
-    }
+    while (std::ssize(members_) < wanted && start_thread(processors)) continue;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
+  /// False if the system gives no more threads, or memory: fewer do the work.
+  bool start_thread(const cpu_set_t& processors) {
+    std::list<Member> one;
+    try {
+      one.emplace_back(processors);
+      std::thread(&Team::serve, this, &one.front()).detach();
+    } catch (const std::exception&) {
+      return false;
+    }
+    members_.splice(members_.end(), one);
+    return true;
+  }
+
   void serve(Member* member) {
-    for (int seen = 0;;) {
-      if (!changes_soon(offers_, seen)) member->sleep(offers_, seen);
-      seen = offers_;
+    member->begin();
+    for (int heard = 0;;) {
+      heard = member->listen(heard);
       ++present_;  // before it looks for a seat: the caller first takes the seats away, then waits for who is present
       if (seats_-- > 0) work_->take_part();
       if (--present_ == 0) present_.notify_one();
@@ -167,7 +206,6 @@ class Team {
   Work* work_ = nullptr;
   std::atomic<i64> seats_ = 0;    // members that may still join the work
   std::atomic<int> present_ = 0;  // members that have joined, or are looking for a seat
-  std::atomic<int> offers_ = 0;   // works so far
 };
 
 /// Never destroyed: its threads run until the process ends.

@@ -1,6 +1,7 @@
 // Programs over threads: each runs once, whoever calls, in a parallel region, after a fork, and when one fails.
 #include <gtest/gtest.h>
 #include <omp.h>
+#include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #if defined(__SSE2__)
@@ -152,6 +153,56 @@ TEST(Launch, TH_4_a_child_forked_after_a_parallel_region_multiplies) {
   if (status == -1) kill(child, SIGKILL);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   EXPECT_TRUE(multiplies(2));  // the parent still has its team
+}
+
+/// Multiplies when it is destroyed.
+struct AtTheEnd {
+  ~AtTheEnd() {
+    if (!multiplies(3)) _exit(1);
+  }
+};
+
+TEST(Launch, a_static_object_multiplies_in_its_destructor) {
+  const pid_t child = fork();
+  if (child == 0) {
+    static const AtTheEnd first;  // made before anything that a product makes for this thread and this process
+    std::thread([] {
+      static thread_local const AtTheEnd own;
+      if (!multiplies(2)) _exit(2);
+    }).join();
+    if (!multiplies(2)) _exit(3);
+    std::exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+TEST(Launch, threads_of_the_team_run_where_their_caller_may) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
+  for (const cpu_set_t* const processors : {&one, &before}) {
+    ASSERT_EQ(sched_setaffinity(0, sizeof *processors, processors), 0);
+    std::atomic<int> elsewhere = 0;
+    struct Context {
+      const cpu_set_t* processors;
+      std::atomic<int>* elsewhere;
+    } context{processors, &elsewhere};
+    const auto look = [](void* memory, i64) {
+      const Context& asked = *static_cast<Context*>(memory);
+      const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
+      while (std::chrono::steady_clock::now() < until) continue;  // the others get their share of the programs
+      cpu_set_t mine;
+      if (sched_getaffinity(0, sizeof mine, &mine) == 0 && !CPU_EQUAL(&mine, asked.processors)) ++*asked.elsewhere;
+    };
+    cpu::for_each_program(4, 4, look, &context);  // whoever has not begun yet when it is called is told the next time
+    elsewhere = 0;
+    cpu::for_each_program(40, 4, look, &context);
+    EXPECT_EQ(elsewhere, 0);
+  }
 }
 
 TEST(Launch, threads_of_the_caller_multiply_at_the_same_time) {

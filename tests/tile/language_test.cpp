@@ -194,6 +194,59 @@ TEST(Values, a_product_of_values_is_the_product_of_what_they_hold) {
   });
 }
 
+/// acc += dot(acc, w), and what was moved away is assigned to again.
+struct OwnOperand {
+  tile::Matrix<const float> x, w;
+  tile::Matrix<float> c;
+};
+struct MultipliesItself {
+  template <class P, class X>
+  TILEWRIGHT_KERNEL void operator()(P& p, const X& arguments) const {
+    const auto rm = tile::arange<16, 'm'>();
+    const auto rn = tile::arange<544, 'n'>();
+    const auto rk = tile::arange<544, 'k'>();
+    auto acc = p.load(tile::load(arguments.x, rm, rn));
+    acc += tile::dot(acc, tile::load(arguments.w, rk, rn));
+    auto kept = static_cast<decltype(acc)&&>(acc);
+    acc = kept;
+    tile::store(arguments.c, rm, rn, acc);
+  }
+};
+
+TEST(Values, an_accumulator_that_is_an_operand_is_read_before_it_changes) {
+  std::vector<float> x(16 * 544), w(544 * 544), c(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * 7 % 5) - 2;
+  for (std::size_t i = 0; i < w.size(); ++i) w[i] = static_cast<float>(i * 3 % 7) - 3;
+  const OwnOperand arguments{{x.data(), 16, 544, 544, 1}, {w.data(), 544, 544, 544, 1}, {c.data(), 16, 544, 544, 1}};
+  std::vector<float> expected = x;
+  for (std::size_t i = 0; i < 16; ++i) {
+    for (std::size_t k = 0; k < 544; ++k) {
+      for (std::size_t j = 0; j < 544; ++j) expected[i * 544 + j] += x[i * 544 + k] * w[k * 544 + j];
+    }
+  }
+  for (const auto& [a, b] :
+       {std::pair{Mover::pack, Mover::pack}, {Mover::direct, Mover::pack}, {Mover::pack, Mover::direct}}) {
+    for (const Mma mma : cpu::instruction_sets()) {
+      cpu::Launch how{{1}};
+      how.mma = mma, how.a = a, how.b = b;
+      cpu::launch(MultipliesItself{}, how, arguments);
+      EXPECT_EQ(c, expected) << to_string(mma) << to_string(a) << to_string(b);
+    }
+  }
+  const MatrixView x_view = view_of(x.data(), 16, 544, 544), w_view = view_of(w.data(), 544, 544, 544);
+  const MatrixView c_view = view_of(c.data(), 16, 544, 544);
+  const auto value = [&](const exact::Values& values, i64 i, i64 j) {
+    exact::Field sum = values(x_view, i, j);
+    for (i64 k = 0; k < 544; ++k) sum = sum + values(x_view, i, k) * values(w_view, k, j);
+    return sum;
+  };
+  const auto report = check(MultipliesItself{}, {1}, arguments,
+                            {buffer_of("x", exact::Role::input, x_view), buffer_of("w", exact::Role::input, w_view),
+                             buffer_of("c", exact::Role::output, c_view)},
+                            {{.output = c_view, .value = value, .partial = {}, .k_range = {}, .factors = {}}});
+  EXPECT_TRUE(report.passed()) << report.text();
+}
+
 TEST(Field, is_a_field) {
   using exact::Field;
   EXPECT_EQ(Field::of(-1) + Field::of(1), Field());

@@ -120,8 +120,8 @@ class Tile : public tile::Value {
 
   explicit Tile(Context& context) : context_(&context), values_(std::size_t{M} * N) {}
 
-  Field& at(int i, int j) { return values_[static_cast<std::size_t>(i) * N + static_cast<std::size_t>(j)]; }
-  const Field& at(int i, int j) const { return values_[static_cast<std::size_t>(i) * N + static_cast<std::size_t>(j)]; }
+  Field& at(int i, int j) { return values_[offset(i, j)]; }
+  const Field& at(int i, int j) const { return values_[offset(i, j)]; }
 
   template <class P, class Mask>
   auto materialize(const tile::Load<P, Mask>& load) const {
@@ -153,17 +153,21 @@ class Tile : public tile::Value {
     const auto& a = value_of(product.a);
     const auto& b = value_of(product.b);
     std::vector<u128> sums(N);
+    std::vector<Field> after(values_.size());  // this tile may itself be an operand
     for (int i = 0; i < M; ++i) {
       for (int begin = 0; begin < k; begin += 16) {  // 16 products and the sum so far stay below 2^128
-        for (int j = 0; j < N; ++j) sums[static_cast<std::size_t>(j)] = at(i, j).value();
+        for (int j = 0; j < N; ++j) {
+          sums[static_cast<std::size_t>(j)] = (begin == 0 ? at(i, j) : after[offset(i, j)]).value();
+        }
         for (int q = begin; q < begin + 16; ++q) {
           const u128 factor = a.at(i, q).value();
           if (factor == 0) continue;
           for (int j = 0; j < N; ++j) sums[static_cast<std::size_t>(j)] += factor * b.at(q, j).value();
         }
-        for (int j = 0; j < N; ++j) at(i, j) = Field::reduce(sums[static_cast<std::size_t>(j)]);
+        for (int j = 0; j < N; ++j) after[offset(i, j)] = Field::reduce(sums[static_cast<std::size_t>(j)]);
       }
     }
+    values_ = std::move(after);
     context_->steps = ++sum_.steps;
     sum_.end += k;
     if (sum_.end > context_->k_limit) sum_.end = context_->k_limit;
@@ -266,6 +270,8 @@ class Tile : public tile::Value {
   }
 
  private:
+  static std::size_t offset(int i, int j) { return static_cast<std::size_t>(i) * N + static_cast<std::size_t>(j); }
+
   template <class Op>
   static Field one(Field x) {
     if constexpr (tile::is_same<Op, tile::op::Neg>) {

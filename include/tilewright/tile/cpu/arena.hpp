@@ -18,10 +18,15 @@ class Arena {
     for (const Block& block : blocks_) std::free(block.memory);
   }
 
-  /// The arena of the calling thread.
+  /// The arena of the calling thread. One that is asked for when the thread's objects have been destroyed (a static
+  /// object's destructor may multiply) is a new one, and is not freed.
   static Arena& of_this_thread() {
-    static thread_local Arena arena;
-    return arena;
+    static thread_local Arena* arena = nullptr;
+    if (arena == nullptr) {
+      arena = new Arena;
+      static thread_local const Owner owner{arena};
+    }
+    return *arena;
   }
 
   /// Room for so many floats, 64-byte aligned, not initialised: the smallest free block that holds them, or a new one.
@@ -49,6 +54,14 @@ class Arena {
   }
 
  private:
+  /// Frees the arena when its thread ends.
+  struct Owner {
+    Arena*& arena;
+    ~Owner() {
+      delete arena;
+      arena = nullptr;
+    }
+  };
   struct Block {
     void* memory;
     i64 bytes;

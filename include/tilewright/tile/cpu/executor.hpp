@@ -95,17 +95,15 @@ class Tile : public tile::Value {
   static constexpr i64 ld = (N + 15) / 16 * 16 + (N % 256 == 0 ? 16 : 0);
 
   Tile(Arena& arena, const Kernels& kernels) : arena_(&arena), kernels_(&kernels), data_(arena.take(M * ld)) {}
-  Tile(const Tile& other) : Tile(*other.arena_, *other.kernels_) {
-    std::memcpy(data_, other.data(), sizeof(float) * M * ld);
-  }
+  Tile(const Tile& other) : Tile(*other.arena_, *other.kernels_) { copy_from(other); }
   Tile(Tile&& other) noexcept
       : arena_(other.arena_), kernels_(other.kernels_), data_(other.data_), written_(other.written_) {
     other.data_ = nullptr;
   }
   Tile& operator=(const Tile& other) {
     if (this == &other) return *this;
-    std::memcpy(data_, other.data(), sizeof(float) * M * ld);
-    written_ = {};
+    if (data_ == nullptr) data_ = arena_->take(M * ld);
+    copy_from(other);
     return *this;
   }
   Tile& operator=(Tile&& other) noexcept {
@@ -305,6 +303,7 @@ class Tile : public tile::Value {
   template <bool IsA, class U, int R, int C, class F>
   void with_operand(const Tile<U, R, C>& value, F use) const {
     constexpr i64 step = Tile<U, R, C>::ld;
+    if (value.data() == data_) return with_operand<IsA>(Tile<U, R, C>(value), use);  // its sums change meanwhile
     if constexpr (IsA) {
       use(Operand{value.data(), DType::f32, step, 1, nullptr, nullptr, 0, R, 0, C});
     } else {
@@ -316,6 +315,13 @@ class Tile : public tile::Value {
   struct Written {
     int rows = M, cols = N;
   };
+
+  /// What was moved away holds zeros.
+  void copy_from(const Tile& other) {
+    written_ = {};
+    if (other.data_ == nullptr) return clear();
+    std::memcpy(data_, other.data(), sizeof(float) * M * ld);
+  }
 
   void write_zeros() const {
     if (written_.rows == M && written_.cols == N) return;
