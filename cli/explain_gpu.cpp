@@ -21,6 +21,9 @@ struct Device {
   std::string name = "an NVIDIA H200, assumed because no GPU is here";
   int major = 9, minor = 0;
   i64 multiprocessors = 132, shared_bytes = 227 << 10;
+
+  std::vector<std::string> architectures() const { return cuda::architectures_for(major, minor); }
+  std::string architecture() const { return architectures().front(); }
 };
 Device device_here() {
   if (!cuda::unavailable().empty()) return {};
@@ -59,19 +62,20 @@ Facts facts_of(const MatrixView& a, const MatrixView& b, const MatrixView& c, co
   Facts facts;
   facts.device = device_here();
   facts.problem = problem_of(a, b, c);
-  facts.choice =
-      plan::choose_gpu_plan(facts.problem, request, {facts.device.multiprocessors, facts.device.shared_bytes});
+  facts.choice = plan::choose_gpu_plan(
+      facts.problem, request,
+      {facts.device.multiprocessors, facts.device.shared_bytes, facts.device.architecture() == "sm_90a"});
   const Plan& plan = facts.choice.plan;
   facts.tile_rows = cdiv(c.rows, plan.tile.m);
   facts.tile_cols = cdiv(c.cols, plan.tile.n);
   const gemm_detail::CudaKernel kernel = gemm_detail::cuda_kernel(plan, a, b, c.type);
   facts.a_mover = text_of(kernel.how.moves[0]);
   facts.b_mover = text_of(kernel.how.moves[1]);
-  const cuda::Config config = cuda::config_of(kernel.how, kernel.need);
+  const cuda::Config config = cuda::config_of(kernel.how, kernel.needs, facts.device.architecture());
   facts.shared_bytes = config.ring_bytes + config.scratch_bytes;
   if (const cuda::Pack* const pack = cuda::kernel_pack()) {
     const std::string unit = cuda::unit_of(kernel.text, config, kernel.kernel_bytes, kernel.args_bytes);
-    for (const std::string& architecture : cuda::architectures_for(facts.device.major, facts.device.minor)) {
+    for (const std::string& architecture : facts.device.architectures()) {
       if (!facts.packed) facts.packed = pack->find(unit, architecture);
     }
   }

@@ -22,6 +22,17 @@ std::string_view name_of(Via via) {
   return via == Via::gather ? "gather" : via == Via::async_copy ? "async_copy" : "realign";
 }
 
+/// What multiplies under a launch on an architecture.
+Tensor tensor_of(const Launch& how, const std::string& architecture) {
+  const bool on_device = architecture == "sm_90a", by_fours = how.warps % 4 == 0;
+  if (how.tensor == Tensor::wgmma && !(on_device && by_fours)) {
+    throw Error(ErrorCode::plan_unavailable,
+                on_device ? fmt::format("a launch with wgmma of {} warps: give a multiple of 4", how.warps)
+                          : fmt::format("a launch with wgmma on {}: it is there on sm_90a alone", architecture));
+  }
+  return how.tensor.value_or(on_device && by_fours ? Tensor::wgmma : Tensor::mma_sync);
+}
+
 void check_launch(const Launch& how) {
   constexpr int most_stages = 16;
   if (how.stages < 1 || how.stages > most_stages) {
@@ -44,8 +55,9 @@ std::string text_of(const Config& config) {
     moves += fmt::format("{}{{tilewright::cuda::Via::{}, {}, {}}}", moves.empty() ? "" : ", ", name_of(move.via),
                          move.axis, move.bytes);
   }
-  return fmt::format("tilewright::cuda::Config{{{}, {}, {{{}}}, {}, {}}}", config.warps, config.stages, moves,
-                     config.ring_bytes, config.scratch_bytes);
+  return fmt::format("tilewright::cuda::Config{{{}, {}, tilewright::cuda::Tensor::{}, {{{}}}, {}, {}}}", config.warps,
+                     config.stages, config.tensor == Tensor::wgmma ? "wgmma" : "mma_sync", moves, config.ring_bytes,
+                     config.scratch_bytes);
 }
 
 /// Loading a module is forbidden while a stream of this thread is captured, unless the thread says that it knows.
@@ -125,8 +137,9 @@ bool same(const Move& a, const Move& b) {
 }
 /// The bindings name every field, so that one which is added is not forgotten here.
 bool same(const Config& a, const Config& b) {
-  const auto& [warps, stages, moves, ring_bytes, scratch_bytes] = a;
-  return warps == b.warps && stages == b.stages && ring_bytes == b.ring_bytes && scratch_bytes == b.scratch_bytes &&
+  const auto& [warps, stages, tensor, moves, ring_bytes, scratch_bytes] = a;
+  return warps == b.warps && stages == b.stages && tensor == b.tensor && ring_bytes == b.ring_bytes &&
+         scratch_bytes == b.scratch_bytes &&
          std::equal(std::begin(moves), std::end(moves), std::begin(b.moves),
                     [](const Move& x, const Move& y) { return same(x, y); });
 }
@@ -141,8 +154,9 @@ struct Remembered {
 
 }  // namespace
 
-Config config_of(const Launch& how, const footprint::Need& need) {
-  Config config{how.warps, how.stages, {}, 0, 0};
+Config config_of(const Launch& how, const detail::Needs& needs, const std::string& architecture) {
+  Config config{how.warps, how.stages, tensor_of(how, architecture), {}, 0, 0};
+  const footprint::Need& need = config.tensor == Tensor::wgmma ? needs.wgmma : needs.mma_sync;
   std::copy(std::begin(how.moves), std::end(how.moves), std::begin(config.moves));
   const footprint::Bytes& bytes = config.settles() ? need.settling : need.direct;
   config.ring_bytes = how.stages * bytes.stage + settled_blocks * bytes.settled;
@@ -182,11 +196,11 @@ Move mover_for(const MatrixView& view) {
 
 std::string unavailable() { return driver_or_reason().reason; }
 
-Loaded load_kernel(const KernelText& text, const Launch& how, const footprint::Need& need, std::size_t kernel_size,
+Loaded load_kernel(const KernelText& text, const Launch& how, const detail::Needs& needs, std::size_t kernel_size,
                    std::size_t args_size) {
   check_launch(how);
   const DeviceDescription& device = describe(how.device);
-  const Config config = config_of(how, need);
+  const Config config = config_of(how, needs, device.architecture());
   const int bytes = config.ring_bytes + config.scratch_bytes;
   if (bytes > device.shared_bytes) {
     throw Error(
@@ -219,29 +233,29 @@ void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, v
   }
 }
 
-void detail::enqueue(const KernelText& text, const Launch& how, const footprint::Need& need, Bytes kernel, Bytes args) {
+void detail::enqueue(const KernelText& text, const Launch& how, const Needs& needs, Bytes kernel, Bytes args) {
   // A loop over a model's layers has a handful of kernels.
   static thread_local std::array<Remembered, 8> kept;
   static thread_local std::size_t next = 0;
-  const Config config = config_of(how, need);
+  const Config config = config_of(how, needs, describe(how.device).architecture());
   auto at = std::ranges::find_if(kept, [&](const Remembered& entry) {
     return entry.loaded.function != nullptr && entry.loaded.device == how.device && same(entry.config, config) &&
            entry.kernel_size == kernel.size && entry.args_size == args.size && entry.text == text;
   });
   if (at == kept.end()) {
-    const Loaded loaded = load_kernel(text, how, need, kernel.size, args.size);
+    const Loaded loaded = load_kernel(text, how, needs, kernel.size, args.size);
     at = kept.begin() + static_cast<std::ptrdiff_t>(next++ % kept.size());
     *at = {text, config, kernel.size, args.size, loaded};
   }
   cuda::enqueue(at->loaded, how.grid, how.order, how.stream, kernel.data, args.data);
 }
 
-KernelFacts detail::compile_for(const KernelText& text, const Launch& how, const footprint::Need& need,
-                                std::size_t kernel_size, std::size_t args_size, const std::string& architecture) {
+KernelFacts detail::compile_for(const KernelText& text, const Launch& how, const Needs& needs, std::size_t kernel_size,
+                                std::size_t args_size, const std::string& architecture) {
   check_launch(how);
-  const Config config = config_of(how, need);
+  const Config config = config_of(how, needs, architecture);
   const Cubin cubin = cubin_of(unit_of(text, config, kernel_size, args_size), architecture);
-  return {cubin.registers, cubin.spilled_bytes, config.ring_bytes + config.scratch_bytes};
+  return {cubin.registers, cubin.spilled_bytes, config.ring_bytes + config.scratch_bytes, cubin.serialised};
 }
 
 }  // namespace tilewright::cuda

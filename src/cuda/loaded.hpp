@@ -15,14 +15,15 @@ struct Loaded {
   unsigned threads = 0, shared_bytes = 0;  // of a program
 };
 
-/// The shared memory of a program under a launch: a pipeline's stages, and everything else.
-Config config_of(const Launch& how, const footprint::Need& need);
+/// What device code knows of a launch on an architecture: what multiplies there, and the shared memory of a program.
+/// Throws Error plan_unavailable for wgmma where it does not exist.
+Config config_of(const Launch& how, const detail::Needs& needs, const std::string& architecture);
 /// The translation unit of a kernel under a launch.
 std::string unit_of(const KernelText& text, const Config& config, std::size_t kernel_size, std::size_t args_size);
 
 /// Finds or compiles a kernel and loads it on how.device; the grid, the order and the stream are not looked at. A
 /// process keeps what it loaded. Throws Error: target, driver, kernel, plan_value, plan_unavailable.
-Loaded load_kernel(const KernelText& text, const Launch& how, const footprint::Need& need, std::size_t kernel_size,
+Loaded load_kernel(const KernelText& text, const Launch& how, const detail::Needs& needs, std::size_t kernel_size,
                    std::size_t args_size);
 
 /// Enqueues every program of a grid. kernel, args: the bytes of the kernel and of its arguments. Throws Error: driver,

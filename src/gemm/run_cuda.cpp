@@ -54,7 +54,7 @@ Ready make_ready(const Key& key, const MatrixView& a, const MatrixView& b) {
   CudaKernel kernel = cuda_kernel(plan, a, b, key.problem.output);
   kernel.how.device = key.device;
   return {key,
-          cuda::load_kernel(kernel.text, kernel.how, kernel.need, CudaKernel::kernel_bytes, CudaKernel::args_bytes),
+          cuda::load_kernel(kernel.text, kernel.how, kernel.needs, CudaKernel::kernel_bytes, CudaKernel::args_bytes),
           {tiles},
           plan.order};
 }
@@ -87,7 +87,9 @@ std::optional<int> device_of_operands(const MatrixView& a, const MatrixView& b, 
 
 PlanChoice cuda_plan(const Problem& problem, const PlanRequest& request, int device) {
   const cuda::DeviceDescription& description = cuda::describe(device);
-  return plan::choose_gpu_plan(problem, request, {description.multiprocessors, description.shared_bytes});
+  return plan::choose_gpu_plan(
+      problem, request,
+      {description.multiprocessors, description.shared_bytes, description.architecture() == "sm_90a"});
 }
 
 void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, int device,

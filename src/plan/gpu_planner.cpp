@@ -18,11 +18,12 @@ namespace {
 constexpr Order gpu_order{OrderKind::grouped, 8};
 
 // One element of K of a tile of BM x BN costs a multiprocessor BM * BN multiplications and the way of BM + BN operands
-// to where they are multiplied, each of which takes as long as so many multiplications. The rate was measured on one
-// H200 with this library's own mma.sync kernels; it ranks plans and does not predict.
-constexpr double operand_cost = 64;
-constexpr double costs_a_microsecond = 1.7e6;
-constexpr double fma_slowdown = 16;
+// to where they are multiplied, each of which takes as long as so many multiplications. The rates were measured on one
+// H200 with this library's own kernels; they rank plans and do not predict.
+constexpr double operand_cost = 256;
+constexpr double costs_a_microsecond = 1.3e7;
+constexpr double mma_sync_slowdown = 5, fma_slowdown = 120;  // of a multiplication, beside wgmma
+constexpr double alone_cost = 1.4;
 
 constexpr int widest_copy = 16, narrowest_copy = 4;  // bytes
 constexpr i64 f32_stages = 2;                        // arithmetic takes so long that one block on its way is enough
@@ -60,9 +61,10 @@ void check_request(const Problem& problem, const PlanRequest& request) {
   if (request.split && request.split->kind != SplitKind::none) {
     unavailable("split=split_k(S) is the target cpu's. Use split=none.");
   }
-  if (request.mma && *request.mma != gpu_mma(problem.input)) {
+  const Mma everywhere = problem.input == DType::f32 ? Mma::fma : Mma::mma_sync;
+  if (request.mma && *request.mma != everywhere && !(*request.mma == Mma::wgmma && everywhere == Mma::mma_sync)) {
     unavailable(fmt::format("mma={} does not multiply {} on the target cuda. Use mma={}.", to_string(*request.mma),
-                            name_of(problem.input), to_string(gpu_mma(problem.input))));
+                            name_of(problem.input), to_string(everywhere)));
   }
   check_mover(request.a, problem.a, "a");
   check_mover(request.b, problem.b, "b");
@@ -75,7 +77,8 @@ constexpr TileShape large_tile(DType input) { return {128, 128, input == DType::
 /// Elements that are gathered wait in registers: the largest tiles under which none is spilled.
 constexpr TileShape gathered_tile(DType input) { return input == DType::f32 ? TileShape{64, 32, 32} : middle_tile; }
 
-/// Another output type than the inputs' or f32: rare, so one tile and copies that suit most alignments have to do.
+/// Another output type than the inputs' or f32: rare, so one tile, the
+/// instruction that every device has and copies that suit most alignments have to do.
 bool converts(const Problem& problem) { return problem.output != problem.input && problem.output != DType::f32; }
 
 struct Movers {
@@ -94,6 +97,26 @@ Movers default_movers(const Problem& problem, const TileShape& tile) {
   return own;
 }
 
+/// What multiplies, and the warps and stages that go with it.
+void set_team(Plan& plan, const GpuTile& entry, const Problem& problem, const PlanRequest& request,
+              const GpuDescription& gpu) {
+  const bool everywhere = request.mma == Mma::mma_sync || (!request.tile && converts(problem));
+  const bool on_wgmma =
+      !everywhere && gpu_mma(problem.input, entry.tile, request.warps.value_or(entry.wgmma.warps), gpu) == Mma::wgmma;
+  const auto& [warps, stages] = on_wgmma ? entry.wgmma : entry.mma_sync;
+  const bool settles = plan.a == Mover::realign || plan.b == Mover::realign;
+  plan.warps = request.warps.value_or(warps);
+  if (problem.input == DType::f32) {
+    plan.mma = Mma::fma, plan.stages = f32_stages;
+  } else if (on_wgmma) {
+    plan.mma = Mma::wgmma, plan.stages = stages;
+  } else {  // blocks that settle take the room of a stage, and so of a second program
+    plan.mma = Mma::mma_sync, plan.stages = settles ? std::max(stages - 1, 2) : stages;
+  }
+  plan.mma = request.mma.value_or(plan.mma);
+  plan.stages = request.stages.value_or(plan.stages);
+}
+
 /// Whether a plan is one that is taken without being asked for.
 bool by_default(const Plan& plan, const Problem& problem) {
   if (plan.a == Mover::gather || plan.b == Mover::gather) return plan.tile == gathered_tile(problem.input);
@@ -103,12 +126,17 @@ bool by_default(const Plan& plan, const Problem& problem) {
 
 /// Why a plan does not run on a device; empty if it does.
 std::string rejection_of(const Plan& plan, const Problem& problem, const GpuDescription& gpu) {
+  if (plan.mma == Mma::wgmma && gpu_mma(problem.input, plan.tile, plan.warps, gpu) != Mma::wgmma) {
+    return gpu.wgmma ? fmt::format("mma=wgmma wants a multiple of 64 rows and of 4 warps, not {} rows and w{}",
+                                   plan.tile.m, plan.warps)
+                     : std::string("mma=wgmma wants a device of compute capability 9.0");
+  }
   const i64 accumulators = plan.tile.m * plan.tile.n / (plan.warps * warp_threads);
   if (accumulators > most_accumulators) {
     return fmt::format("{} accumulators a thread do not fit in its registers: at most {}", accumulators,
                        most_accumulators);
   }
-  const i64 bytes = shared_bytes_of(plan, problem.input, problem.output);
+  const i64 bytes = shared_bytes_of(plan, problem.input);
   if (bytes > gpu.shared_bytes) {
     return fmt::format("{} stages take {} bytes of shared memory, the device has {}", plan.stages,
                        with_separators(bytes), with_separators(gpu.shared_bytes));
@@ -116,23 +144,16 @@ std::string rejection_of(const Plan& plan, const Problem& problem, const GpuDesc
   return {};
 }
 
-/// Of the part of a tile that one warp has, as the executor shares a tile out (include/tilewright/tile/cuda/layout.hpp).
-i64 longer_side_of_part(const TileShape& tile, i64 warps) {
-  const i64 rows = cdiv(tile.m, 16), cols = cdiv(tile.n, 16);  // in units of 16 outputs
-  i64 least = std::numeric_limits<i64>::max(), side = 0;
-  for (i64 down = 1; down <= warps; down *= 2) {
-    const i64 a = cdiv(rows, down), b = cdiv(cols, warps / down), cost = a * b * 64 + a + b;
-    if (cost < least) least = cost, side = 16 * std::max(a, b);
-  }
-  return side;
-}
+double slowdown_of(Mma mma) { return mma == Mma::wgmma ? 1 : mma == Mma::fma ? fma_slowdown : mma_sync_slowdown; }
 
 double modelled_microseconds(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
   const double m = static_cast<double>(plan.tile.m), n = static_cast<double>(plan.tile.n);
   const i64 programs = cdiv(problem.m, plan.tile.m) * cdiv(problem.n, plan.tile.n);
-  const double multiply = m * n * (plan.mma == Mma::fma ? fma_slowdown : 1);
+  const double multiply = m * n * slowdown_of(plan.mma);
   const double waves = static_cast<double>(cdiv(programs, gpu.multiprocessors));
-  return waves * static_cast<double>(problem.k) * (multiply + operand_cost * (m + n)) / costs_a_microsecond;
+  // With a second program beside it, a multiprocessor has something to do while the first one waits at a barrier.
+  const double alone = 2 * shared_bytes_of(plan, problem.input) > gpu.shared_bytes ? alone_cost : 1;
+  return alone * waves * static_cast<double>(problem.k) * (multiply + operand_cost * (m + n)) / costs_a_microsecond;
 }
 
 }  // namespace
@@ -148,16 +169,23 @@ int copy_bytes(const Problem& problem, const Plan& plan) {
   return wide ? widest_copy : narrowest_copy;
 }
 
-Mma gpu_mma(DType input) { return input == DType::f32 ? Mma::fma : Mma::mma_sync; }
+Mma gpu_mma(DType input, const TileShape& tile, i64 warps, const GpuDescription& gpu) {
+  if (input == DType::f32) return Mma::fma;
+  return gpu.wgmma && tile.m % 64 == 0 && warps % 4 == 0 ? Mma::wgmma : Mma::mma_sync;
+}
 
-i64 shared_bytes_of(const Plan& plan, DType input, DType output) {
+i64 shared_bytes_of(const Plan& plan, DType input) {
+  constexpr i64 alignment = 1024;  // of a block
   const bool settles = plan.a == Mover::realign || plan.b == Mover::realign;
-  const i64 blocks = (plan.tile.m + plan.tile.n) * plan.tile.k * size_of(input);
-  // Rows that are realigned arrive with 16 bytes more each, and settle in two blocks besides.
-  const i64 rows = plan.tile.k + std::max(plan.tile.m, plan.tile.n);
-  const i64 stage = settles ? blocks + 16 * rows : blocks;
-  // Each warp stages 16 rows, or columns, of its part of the output behind them.
-  const i64 staging = plan.warps * 16 * (longer_side_of_part(plan.tile, plan.warps) * size_of(output) + 16);
+  const i64 element = size_of(input);
+  const auto whole = [](i64 bytes) { return cdiv(bytes, alignment) * alignment; };
+  const i64 blocks = whole(plan.tile.m * plan.tile.k * element) + whole(plan.tile.n * plan.tile.k * element);
+  // Rows that are realigned arrive with 32 bytes more each, along the axis that makes more of them, and settle in two
+  // blocks besides.
+  const auto raw = [&](i64 edge) { return whole(edge * plan.tile.k * element + 32 * std::max(edge, plan.tile.k)); };
+  const i64 stage = settles ? raw(plan.tile.m) + raw(plan.tile.n) : blocks;
+  // Each warp stages 16 rows of its part of the output behind them, of 128 bytes and 16 more.
+  const i64 staging = plan.warps * 16 * (128 + 16);
   return plan.stages * stage + (settles ? 2 * blocks : 0) + staging;
 }
 
@@ -168,17 +196,12 @@ PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, c
     if (request.tile && *request.tile != entry.tile) continue;
     Plan plan;
     plan.tile = entry.tile;
-    plan.warps = request.warps.value_or(entry.warps);
-    plan.stages = request.stages.value_or(problem.input == DType::f32 ? f32_stages : entry.stages);
-    plan.order = request.order.value_or(gpu_order);
     const Movers movers = default_movers(problem, plan.tile);
     plan.a = request.a.value_or(movers.a);
     plan.b = request.b.value_or(movers.b);
-    plan.mma = gpu_mma(problem.input);
+    set_team(plan, entry, problem, request, gpu);
     // A stage less is better than another tile.
-    while (!request.stages && plan.stages > 2 &&
-           shared_bytes_of(plan, problem.input, problem.output) > gpu.shared_bytes)
-      --plan.stages;
+    while (!request.stages && plan.stages > 2 && shared_bytes_of(plan, problem.input) > gpu.shared_bytes) --plan.stages;
     std::string reason = rejection_of(plan, problem, gpu);
     const double microseconds = modelled_microseconds(problem, plan, gpu);
     if (!reason.empty()) {

@@ -16,18 +16,19 @@ namespace {
 
 constexpr std::string_view all_fields =
     "BMxBNxBK (first), wN, sN, order=linear|grouped(G), split=none|split_k(S), a= and "
-    "b=pack|gather|direct|async_copy|realign, mma=portable|avx2|avx512|avx512_bf16|mma_sync|fma";
+    "b=pack|gather|direct|async_copy|realign, mma=portable|avx2|avx512|avx512_bf16|mma_sync|wgmma|fma";
 
 constexpr std::array<std::pair<std::string_view, Mover>, 5> movers = {{{"pack", Mover::pack},
                                                                        {"gather", Mover::gather},
                                                                        {"direct", Mover::direct},
                                                                        {"async_copy", Mover::async_copy},
                                                                        {"realign", Mover::realign}}};
-constexpr std::array<std::pair<std::string_view, Mma>, 6> mmas = {{{"portable", Mma::portable},
+constexpr std::array<std::pair<std::string_view, Mma>, 7> mmas = {{{"portable", Mma::portable},
                                                                    {"avx2", Mma::avx2},
                                                                    {"avx512", Mma::avx512},
                                                                    {"avx512_bf16", Mma::avx512_bf16},
                                                                    {"mma_sync", Mma::mma_sync},
+                                                                   {"wgmma", Mma::wgmma},
                                                                    {"fma", Mma::fma}}};
 
 template <class Table, class Value>

@@ -24,7 +24,7 @@ constexpr cuda::Move along_rows{Via::async_copy, 0, 16}, along_cols{Via::async_c
     narrow{Via::async_copy, 1, 4}, realigned{Via::realign, 1, 0}, realigned_rows{Via::realign, 0, 0},
     gathered{Via::gather, 1, 0};
 
-/// Compiles a kernel under some launches for two architectures.
+/// Compiles a kernel under some launches for two architectures: one has mma.sync, the other wgmma as well.
 template <class Kernel, class Args>
 void compiles(const std::string& header, const std::string& kernel_name, const std::string& args_name,
               const std::vector<cuda::Launch>& launches) {
@@ -45,6 +45,7 @@ void compiles(const std::string& header, const std::string& kernel_name, const s
       }
       const cuda::KernelFacts facts = cuda::compile<Kernel, Args>(text, how, architecture);
       EXPECT_EQ(facts.spilled_bytes, 0);
+      EXPECT_FALSE(facts.serialised);
       EXPECT_GT(facts.registers, 0);
       EXPECT_LE(facts.registers, 255);
       EXPECT_GT(facts.shared_bytes, 0);
@@ -100,7 +101,8 @@ TEST(CudaCompile, operator_programs) {
       "programs/gemm.hpp", "tilewright::programs::Gemm<tilewright::programs::Tiles{64, 32, 32}>",
       "tilewright::programs::GemmArgs<tilewright::f16, tilewright::f16>",
       {with(4, 3, along_cols, along_cols), with(4, 3, along_rows, along_rows), with(4, 3, narrow, realigned_rows),
-       with(4, 3, realigned, realigned), with(4, 1, gathered, gathered)});
+       with(4, 3, realigned, realigned), with(4, 1, gathered, gathered), with(1, 3, realigned, realigned),
+       with(2, 2, realigned, along_rows)});
   compiles<programs::Gemm<large>, programs::GemmArgs<f16, f16>>(
       "programs/gemm.hpp", "tilewright::programs::Gemm<tilewright::programs::Tiles{128, 128, 64}>",
       "tilewright::programs::GemmArgs<tilewright::f16, tilewright::f16>",
@@ -114,6 +116,32 @@ TEST(CudaCompile, operator_programs) {
   compiles<programs::SplitKReduce<reference>, programs::SplitKArgs<f16, f16>>(
       "programs/split_k.hpp", "tilewright::programs::SplitKReduce<tilewright::programs::Tiles{64, 32, 32}>",
       "tilewright::programs::SplitKArgs<tilewright::f16, tilewright::f16>", {with(4, 1, gathered, gathered)});
+}
+
+// What the device does not choose by itself is there to be asked for, and refused where it does not exist.
+TEST(CudaCompile, instructions) {
+  constexpr programs::Tiles reference{64, 32, 32}, uneven{64, 96, 48};
+  constexpr const char* args = "tilewright::programs::GemmArgs<tilewright::bf16, tilewright::bf16>";
+  const cuda::KernelText text{
+      {"programs/gemm.hpp"}, "tilewright::programs::Gemm<tilewright::programs::Tiles{64, 32, 32}>", args};
+  compiles<programs::Gemm<uneven>, programs::GemmArgs<bf16, bf16>>(
+      "programs/gemm.hpp", "tilewright::programs::Gemm<tilewright::programs::Tiles{64, 96, 48}>", args,
+      {with(4, 3, along_cols, along_rows), with(4, 3, realigned_rows, realigned)});
+  cuda::Launch how = with(4, 3, along_cols, along_cols);
+  if (cuda::compiler_missing() == nullptr) {
+    how.tensor = cuda::Tensor::mma_sync;
+    EXPECT_EQ(
+        (cuda::compile<programs::Gemm<reference>, programs::GemmArgs<bf16, bf16>>(text, how, "sm_90a").spilled_bytes),
+        0);
+  }
+  how.tensor = cuda::Tensor::wgmma;
+  try {
+    cuda::compile<programs::Gemm<reference>, programs::GemmArgs<bf16, bf16>>(text, how, "sm_80");
+    FAIL() << "wgmma for sm_80";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::plan_unavailable);
+    EXPECT_NE(std::string(error.what()).find("wgmma on sm_80"), std::string::npos) << error.what();
+  }
 }
 
 TEST(CudaCompile, TextThatNamesOtherTypesIsRefused) {

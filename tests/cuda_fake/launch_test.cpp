@@ -28,6 +28,10 @@ __attribute__((noinline)) void* operator new(std::size_t bytes) {
   if (void* const memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
   throw std::bad_alloc();
 }
+__attribute__((noinline)) void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(bytes > 0 ? bytes : 1);
+}
 __attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
 __attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
@@ -72,7 +76,8 @@ class FakeDriver : public testing::Test {
   static std::string unit_of(const Product& p) {
     const PlanChoice choice = plan_for(p.view(p.a), p.view(p.b), p.output());
     const auto kernel = gemm_detail::cuda_kernel(choice.plan, p.view(p.a), p.view(p.b), DType::f16);
-    return cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.need), kernel.kernel_bytes, kernel.args_bytes);
+    return cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.needs, "sm_90a"), kernel.kernel_bytes,
+                         kernel.args_bytes);
   }
   static cuda::Cubin image(const std::string& text) {
     cuda::Cubin cubin;
@@ -155,7 +160,8 @@ TEST_F(FakeDriver, AnotherProblemOrPlanIsAnotherKernel) {
   const auto unit_under = [&](const GemmOptions& options) {
     const PlanChoice choice = plan_for(p.view(p.a), p.view(p.b), p.output(), options);
     const auto kernel = gemm_detail::cuda_kernel(choice.plan, p.view(p.a), p.view(p.b), DType::f16);
-    return cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.need), kernel.kernel_bytes, kernel.args_bytes);
+    return cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.needs, "sm_90a"), kernel.kernel_bytes,
+                         kernel.args_bytes);
   };
   GemmOptions stages = asked;
   stages.plan.stages = 2;
@@ -182,7 +188,7 @@ TEST_F(FakeDriver, AKernelOfOnesOwnIsFoundAgainWithoutText) {
   cuda::Launch how{{4}}, other{{4}};
   other.stages = 2;
   const auto entry = [&](const cuda::Launch& launch, const char* name) {
-    const cuda::Config config = cuda::config_of(launch, cuda::detail::need_of<Kernel, Args>(launch.warps));
+    const cuda::Config config = cuda::config_of(launch, cuda::detail::needs_of<Kernel, Args>(launch.warps), "sm_90a");
     return cuda::PackEntry{"g", cuda::unit_of(text, config, sizeof(Kernel), sizeof(Args)), "sm_90a", image(name)};
   };
   cuda::use_kernel_pack(write_pack({entry(how, "three stages"), entry(other, "two stages")}).string());

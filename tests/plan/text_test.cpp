@@ -136,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"split=split_k(0)", value, "split=split_k(0)", "from 1"},
         Refused{"split=split_k", syntax, "split=split_k", "split_k(S)"},
         Refused{"a=tma", value, "a=tma", "pack, gather"}, Refused{"b=", value, "b=", "pack, gather"},
-        Refused{"mma=wgmma", value, "mma=wgmma", "portable, avx2, avx512"}, Refused{"=8", syntax, "=8", "mma="}));
+        Refused{"mma=wmma", value, "mma=wmma", "portable, avx2, avx512"}, Refused{"=8", syntax, "=8", "mma="}));
 
 TEST(LayoutText, SaysAxisAndAlignment) {
   EXPECT_EQ(to_string(LayoutClass{UnitAxis::k, 2}), "unit=k align=2");

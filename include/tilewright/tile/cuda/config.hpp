@@ -24,14 +24,26 @@ struct Move {
 
 inline constexpr int most_moves = 4;
 
+/// What multiplies 16-bit elements: an instruction of one warp, or, on compute capability 9.0 alone, of four warps that
+/// reads its operands from shared memory. A dot whose tile does not suit wgmma takes mma_sync.
+enum class Tensor : unsigned char { mma_sync, wgmma };
+
+/// The warps of a program and what they multiply with: what the distribution of values depends on.
+struct Team {
+  int warps;
+  Tensor tensor;
+};
+
 struct Config {
   int warps = 4;
-  int stages = 3;            // blocks of K in flight in a pipeline
+  int stages = 3;  // blocks of K in flight in a pipeline
+  Tensor tensor = Tensor::mma_sync;
   Move moves[most_moves]{};  // of the first, second, … load of a pipeline's step, or operand of a dot
   int ring_bytes = 0;        // shared memory of a pipeline's stages
   int scratch_bytes = 0;     // and of everything else, behind them; Footprint counts both
 
   constexpr int threads() const { return warps * 32; }
+  constexpr Team team() const { return {warps, tensor}; }
   /// Whether some block arrives as it lies in memory and is settled afterwards.
   constexpr bool settles() const {
     for (const Move& move : moves) {

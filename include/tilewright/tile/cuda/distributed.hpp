@@ -1,4 +1,5 @@
-// Values of the CUDA executor: distributed over the registers of a program's threads, as layout.hpp says which holds what.
+// Values of the CUDA executor: distributed over the registers of a program's threads, as layout.hpp says which holds
+// what.
 //
 // Loads of a pipeline's steps and operands of dot are in shared memory instead (Staged). Shared memory is one piece: a
 // pipeline's ring of stages, and behind it scratch memory for what warps must tell each other. Every use of scratch
@@ -11,7 +12,7 @@
 
 namespace tilewright::cuda {
 
-extern __shared__ __align__(128) unsigned char shared_memory[];
+extern __shared__ __align__(1024) unsigned char shared_memory[];
 
 /// The shared addresses of a pipeline's ring and of scratch memory.
 __device__ inline u32 ring_address() { return ptx::shared_address(shared_memory); }
@@ -21,15 +22,24 @@ __device__ u32 scratch_address() {
   return ring_address() + static_cast<u32>(C.ring_bytes);
 }
 
+/// A barrier behind which what threads have written to shared memory is there for whatever multiplies.
+template <Config C>
+__device__ void publish() {
+  if constexpr (C.tensor == Tensor::wgmma) ptx::fence_for_wgmma();
+  __syncthreads();
+}
+
 /// A block of a pipeline's step, in shared memory. A load in the eyes of the language: dot takes it as it is,
-/// arithmetic reads it.
-template <class E, int R, int N, int Axis>
+/// arithmetic reads it. Work: what the pipeline has to do during the step, (*work)(), once; it is best done while
+/// tensor cores multiply.
+template <class E, int R, int N, int Axis, class Work>
 struct Staged {
   using load_tag = void;
   using element = E;
   static constexpr int rows = R, cols = N;
   using Block = cuda::Block<R, N, element_bytes<E>, Axis>;
   u32 address;
+  Work* work;
 
   __device__ float at(int row, int col) const {
     const u32 from = address + static_cast<u32>(Axis == 1 ? Block::offset(row, col) : Block::offset(col, row));
@@ -106,12 +116,13 @@ class Tile : public tile::Value {
   /// A load into this value's distribution, where it is a row, a column or all of it; else into its own.
   template <class P, class Mask>
   __device__ auto materialize(const tile::Load<P, Mask>& load) const {
-    using Own = typename Pick<slice_of<L, P::rows, P::cols>, L, Fragments<P::rows, P::cols, C.warps>>::type;
+    using Own = typename Pick<slice_of<L, P::rows, P::cols>, L, Fragments<P::rows, P::cols, C.team()>>::type;
     return Tile<typename tile::Load<P, Mask>::element, P::rows, P::cols, Own, C>::read(load);
   }
-  template <class E, int R, int K, int Axis>
-  __device__ auto materialize(const Staged<E, R, K, Axis>& staged) const {
-    using Own = typename Pick<slice_of<L, R, K>, L, Fragments<R, K, C.warps>>::type;
+  /// One in shared memory: Staged or Raw.
+  template <template <class, int, int, int, class> class In, class E, int R, int K, int Axis, class Work>
+  __device__ auto materialize(const In<E, R, K, Axis, Work>& staged) const {
+    using Own = typename Pick<slice_of<L, R, K>, L, Fragments<R, K, C.team()>>::type;
     return Tile<E, R, K, Own, C>::filled([&](int r, int c) { return staged.at(r, c); });
   }
   template <class P, class Mask>
@@ -127,29 +138,32 @@ class Tile : public tile::Value {
 
   template <class A, class B>
   __device__ void accumulate(const tile::Product<A, B>& product) {
-    static_assert(tile::is_same<L, Fragments<M, N, C.warps>>,
+    static_assert(tile::is_same<L, Fragments<M, N, C.team()>>,
                   "cuda: the accumulator of dot must be a value of its own, not a transposed one");
     using X = tile::plain<A>;
     using Y = tile::plain<B>;
     constexpr int k = tile::Product<A, B>::k;
-    constexpr int a_bytes = operand_bytes<X>(), b_bytes = operand_bytes<Y>();
+    constexpr int a_bytes = operand_bytes<X, 0>(), b_bytes = operand_bytes<Y, 1>();
     u32 at = 0;
     if constexpr (a_bytes + b_bytes > 0) {
       at = scratch_address<C, a_bytes + b_bytes>();
       __syncthreads();
     }
-    u32 a = bring<0>(product.a, at), b = bring<1>(product.b, at + a_bytes);
+    auto a = bring<0>(product.a, at);
+    u32 b = bring<1>(product.b, at + a_bytes);
     if constexpr (a_bytes + b_bytes > 0) {
       ptx::async_commit();
       ptx::async_wait<0>();
-      __syncthreads();
+      publish<C>();
       if constexpr (C.settles()) {
         a = settle<0>(product.a, a);
         b = settle<1>(product.b, b);
-        __syncthreads();
+        publish<C>();
       }
     }
-    multiply<typename X::element, k, L, OperandBlock<X, 0>, OperandBlock<Y, 1>>(values, a, b);
+    multiply<typename X::element, k, L, OperandBlock<X, 0>, OperandBlock<Y, 1>>(values, a, b, [&] {
+      if constexpr (requires { product.a.work; }) (*product.a.work)();
+    });
   }
 
   template <class P, class Mask>
@@ -274,7 +288,7 @@ class Tile : public tile::Value {
       if constexpr (bytes > 0 && (Along == 1 ? N : M) > 1) {
         constexpr int warps = Along == 1 ? L::warp_cols : L::warp_rows;
         const u32 scratch = scratch_address<C, bytes>();
-        const int own = Along == 1 ? warp_index() % L::warp_cols : warp_index() / L::warp_cols;
+        const int own = Along == 1 ? L::warp_col(warp_index()) : L::warp_row(warp_index());
         const auto place = [&](int i, int warp) {
           return scratch + static_cast<u32>(((Along == 1 ? row(i) : col(i)) * warps + warp) * 4);
         };
@@ -324,7 +338,7 @@ class Tile : public tile::Value {
   template <class U, class F>
   __device__ auto combine(const U& other, F function) const {
     constexpr int m = M > U::rows ? M : U::rows, n = N > U::cols ? N : U::cols;
-    using D = CombinedLayout<L, M, N, typename U::Layout, U::rows, U::cols, C.warps>;
+    using D = CombinedLayout<L, M, N, typename U::Layout, U::rows, U::cols, C.team()>;
     const auto x = distributed<D>();
     const auto y = other.template distributed<D>();
     using Result = Tile<float, m, n, D, C>;
@@ -351,11 +365,17 @@ class Tile : public tile::Value {
     using Block = BlockOf<tile::Load<P, Mask>, C.move(Which).axis>;
     static constexpr bool staged = false;
   };
-  template <class E, int R, int K, int Axis>
-  struct OperandOf<Staged<E, R, K, Axis>> {
+  template <class E, int R, int K, int Axis, class Work>
+  struct OperandOf<Staged<E, R, K, Axis, Work>> {
     template <int>
-    using Block = typename Staged<E, R, K, Axis>::Block;
+    using Block = typename Staged<E, R, K, Axis, Work>::Block;
     static constexpr bool staged = true;
+  };
+  template <class E, int R, int K, int Axis, class Work>
+  struct OperandOf<Raw<E, R, K, Axis, Work>> {
+    template <int>
+    using Block = typename Raw<E, R, K, Axis, Work>::Block;
+    static constexpr bool staged = false;
   };
   template <class E, int R, int K, class D>
   struct OperandOf<Tile<E, R, K, D, C>> {
@@ -366,20 +386,44 @@ class Tile : public tile::Value {
   template <class X, int Which>
   using OperandBlock = typename OperandOf<X>::template Block<Which>;
   template <class X>
+  static constexpr bool is_raw = false;
+  template <class E, int R, int K, int Axis, class Work>
+  static constexpr bool is_raw<Raw<E, R, K, Axis, Work>> = true;
+  template <class X, int Which>
   static constexpr int operand_bytes() {
-    return OperandOf<X>::staged ? 0 : operand_need<X>(C.settles());
+    if constexpr (is_raw<X>) {
+      return left_need<X, L>(Which);
+    } else {
+      return OperandOf<X>::staged ? 0 : operand_need<X>(C.settles());
+    }
   }
 
   /// Puts an operand into scratch memory at `at`, if it is not in shared memory yet; gives its address.
   template <int Which, class P, class Mask>
   __device__ static u32 bring(const tile::Load<P, Mask>& load, u32 at) {
     using Carrier = Mover<tile::Load<P, Mask>, C.move(Which), C.threads()>;
-    Carrier::put(Carrier::fetch(load, at), at);
+    Carrier::fetch(load, typename Carrier::Places(load), at);
     return at;
   }
-  template <int, class E, int R, int K, int Axis>
-  __device__ static u32 bring(const Staged<E, R, K, Axis>& staged, u32) {
+  template <int, class E, int R, int K, int Axis, class Work>
+  __device__ static u32 bring(const Staged<E, R, K, Axis, Work>& staged, u32) {
     return staged.address;
+  }
+  /// Where wgmma takes it from registers, as it is; else element by element.
+  template <int Which, class E, int R, int K, int Axis, class Work>
+  __device__ static auto bring(const Raw<E, R, K, Axis, Work>& raw, u32 at) {
+    if constexpr (Which == 0 && L::groups) {
+      return raw;
+    } else {
+      using Block = typename Raw<E, R, K, Axis, Work>::Block;
+#pragma unroll 4
+      for (int n = static_cast<int>(threadIdx.x); n < R * K; n += C.threads()) {
+        const int row = n / K, col = n % K;
+        ptx::store_shared(at + static_cast<u32>(Axis == 1 ? Block::offset(row, col) : Block::offset(col, row)),
+                          raw.bits(row, col));
+      }
+      return at;
+    }
   }
   template <int Which, class E, int R, int K, class D>
   __device__ static u32 bring(const Tile<E, R, K, D, C>& value, u32 at) {
@@ -406,8 +450,8 @@ class Tile : public tile::Value {
       return at;
     }
   }
-  template <int, class X>
-  __device__ static u32 settle(const X&, u32 at) {
+  template <int, class X, class At>
+  __device__ static At settle(const X&, const At& at) {
     return at;
   }
 };
