@@ -54,6 +54,7 @@ std::string text_of(const cuda::Move& move) {
   const char* const axis = move.axis == 0 ? "rows" : "columns";
   if (move.via == cuda::Via::async_copy)
     return fmt::format("async_copy, {} bytes at a time along {}", move.bytes, axis);
+  if (move.via == cuda::Via::tma) return fmt::format("tma, boxes along {}, by a thread of its own", axis);
   if (move.via == cuda::Via::realign) return fmt::format("realign, 16 bytes at a time along {}, shifted on chip", axis);
   return fmt::format("gather, element by element along {}", axis);
 }
@@ -72,7 +73,7 @@ Facts facts_of(const MatrixView& a, const MatrixView& b, const MatrixView& c, co
   facts.a_mover = text_of(kernel.how.moves[0]);
   facts.b_mover = text_of(kernel.how.moves[1]);
   const cuda::Config config = cuda::config_of(kernel.how, kernel.needs, facts.device.architecture());
-  facts.shared_bytes = config.ring_bytes + config.scratch_bytes;
+  facts.shared_bytes = config.shared_bytes();
   if (const cuda::Pack* const pack = cuda::kernel_pack()) {
     const std::string unit = cuda::unit_of(kernel.text, config, kernel.kernel_bytes, kernel.args_bytes);
     for (const std::string& architecture : facts.device.architectures()) {

@@ -66,7 +66,7 @@ void add(Found& found, const Target& target, const Plan& plan, const MatrixView&
                   output == DType::f32 ? "f32" : "16-bit", plan.tile.m, plan.tile.n, plan.tile.k);
   found[{unit, target.architecture}] = {
       plan.tile.m * plan.tile.n / plan.warps,
-      {name, group, unit, target.architecture, target.with_ptx, config.ring_bytes + config.scratch_bytes}};
+      {name, group, unit, target.architecture, target.with_ptx, config.shared_bytes()}};
 }
 
 /// The kernels of all plans that the planner ranks for these operands.

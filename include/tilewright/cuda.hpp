@@ -38,6 +38,7 @@ struct Launch {
   Order order{};
   int warps = 4;             // of 32 threads that share one program: 1, 2, 4, 8 or 16
   int stages = 3;            // blocks of K in flight in a pipeline
+  int teams = 1;             // programs that a block of threads works on at once, where blocks come by tma
   Move moves[most_moves]{};  // of the loads of a pipeline's step, or the operands of a dot: a promise of their layout
   std::optional<Tensor> tensor{};  // what multiplies 16-bit elements; by default the best that the device has
   int device = 0;                  // where the memory is

@@ -19,7 +19,10 @@ namespace tilewright::cuda {
 namespace {
 
 std::string_view name_of(Via via) {
-  return via == Via::gather ? "gather" : via == Via::async_copy ? "async_copy" : "realign";
+  return via == Via::gather       ? "gather"
+         : via == Via::async_copy ? "async_copy"
+         : via == Via::realign    ? "realign"
+                                  : "tma";
 }
 
 /// What multiplies under a launch on an architecture.
@@ -55,9 +58,9 @@ std::string text_of(const Config& config) {
     moves += fmt::format("{}{{tilewright::cuda::Via::{}, {}, {}}}", moves.empty() ? "" : ", ", name_of(move.via),
                          move.axis, move.bytes);
   }
-  return fmt::format("tilewright::cuda::Config{{{}, {}, tilewright::cuda::Tensor::{}, {{{}}}, {}, {}}}", config.warps,
+  return fmt::format("tilewright::cuda::Config{{{}, {}, tilewright::cuda::Tensor::{}, {{{}}}, {}, {}, {}}}", config.warps,
                      config.stages, config.tensor == Tensor::wgmma ? "wgmma" : "mma_sync", moves, config.ring_bytes,
-                     config.scratch_bytes);
+                     config.scratch_bytes, config.teams);
 }
 
 /// Loading a module is forbidden while a stream of this thread is captured, unless the thread says that it knows.
@@ -137,9 +140,9 @@ bool same(const Move& a, const Move& b) {
 }
 /// The bindings name every field, so that one which is added is not forgotten here.
 bool same(const Config& a, const Config& b) {
-  const auto& [warps, stages, tensor, moves, ring_bytes, scratch_bytes] = a;
+  const auto& [warps, stages, tensor, moves, ring_bytes, scratch_bytes, teams] = a;
   return warps == b.warps && stages == b.stages && tensor == b.tensor && ring_bytes == b.ring_bytes &&
-         scratch_bytes == b.scratch_bytes &&
+         scratch_bytes == b.scratch_bytes && teams == b.teams &&
          std::equal(std::begin(moves), std::end(moves), std::begin(b.moves),
                     [](const Move& x, const Move& y) { return same(x, y); });
 }
@@ -155,7 +158,7 @@ struct Remembered {
 }  // namespace
 
 Config config_of(const Launch& how, const detail::Needs& needs, const std::string& architecture) {
-  Config config{how.warps, how.stages, tensor_of(how, architecture), {}, 0, 0};
+  Config config{how.warps, how.stages, tensor_of(how, architecture), {}, 0, 0, how.teams};
   const footprint::Need& need = config.tensor == Tensor::wgmma ? needs.wgmma : needs.mma_sync;
   std::copy(std::begin(how.moves), std::end(how.moves), std::begin(config.moves));
   const footprint::Bytes& bytes = config.settles() ? need.settling : need.direct;
@@ -165,7 +168,7 @@ Config config_of(const Launch& how, const detail::Needs& needs, const std::strin
 }
 
 std::string unit_of(const KernelText& text, const Config& config, std::size_t kernel_size, std::size_t args_size) {
-  std::string unit = "#include <tilewright/tile/cuda/executor.hpp>\n";
+  std::string unit = fmt::format("#include <tilewright/tile/cuda/{}.hpp>\n", config.roles() ? "roles" : "executor");
   for (const std::string& header : text.headers) unit += fmt::format("#include <{}>\n", header);
   return unit +
          fmt::format(
@@ -173,13 +176,15 @@ std::string unit_of(const KernelText& text, const Config& config, std::size_t ke
              "using Args = {};\n"
              "static_assert(sizeof(Kernel) == {} && sizeof(Args) == {}, \"the text names other types than the "
              "host's\");\n"
-             "extern \"C\" __global__ void __launch_bounds__({}) tilewright_kernel(\n"
+             "extern \"C\" __global__ void __launch_bounds__({}{}) tilewright_kernel(\n"
              "    const __grid_constant__ Kernel kernel, const __grid_constant__ Args args,\n"
              "    const __grid_constant__ tilewright::tile::Grid grid, const __grid_constant__ tilewright::Order "
-             "order) {{\n"
-             "  tilewright::cuda::run<{}>(kernel, grid, order, args);\n"
+             "order{}) {{\n"
+             "  tilewright::cuda::run{}<{}>(kernel, grid, order, args{});\n"
              "}}\n",
-             text.kernel, text.args, kernel_size, args_size, config.threads(), text_of(config));
+             text.kernel, text.args, kernel_size, args_size, config.block_threads(), config.roles() ? ", 1" : "",
+             config.roles() ? ", const __grid_constant__ tilewright::cuda::TensorMaps maps" : "",
+             config.roles() ? "_roles" : "", text_of(config), config.roles() ? ", maps" : "");
 }
 
 Move mover_for(const MatrixView& view) {
@@ -201,7 +206,7 @@ Loaded load_kernel(const KernelText& text, const Launch& how, const detail::Need
   check_launch(how);
   const DeviceDescription& device = describe(how.device);
   const Config config = config_of(how, needs, device.architecture());
-  const int bytes = config.ring_bytes + config.scratch_bytes;
+  const int bytes = config.shared_bytes();
   if (bytes > device.shared_bytes) {
     throw Error(
         ErrorCode::plan_unavailable,
@@ -210,11 +215,13 @@ Loaded load_kernel(const KernelText& text, const Launch& how, const detail::Need
                     how.stages, config.ring_bytes, config.scratch_bytes, bytes, device.name, device.shared_bytes));
   }
   return {loaded_of(unit_of(text, config, kernel_size, args_size), how.device, bytes), how.device,
-          static_cast<unsigned>(config.threads()), static_cast<unsigned>(bytes)};
+          static_cast<unsigned>(config.teams > 1 ? config.threads() : config.block_threads()),
+          static_cast<unsigned>(config.teams > 1 ? config.teams + 1 : 1), static_cast<unsigned>(bytes),
+          config.roles() ? static_cast<unsigned>(device.multiprocessors) : 0};
 }
 
 void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, void* stream, const void* kernel,
-             const void* args) {
+             const void* args, const TensorMaps* maps) {
   constexpr i64 most_programs = 0x7fffffff;
   if (grid.programs() > most_programs) {
     throw Error(ErrorCode::plan_unavailable,
@@ -222,14 +229,16 @@ void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, v
                             most_programs));
   }
   void* parameters[] = {const_cast<void*>(kernel), const_cast<void*>(args), const_cast<tile::Grid*>(&grid),
-                        const_cast<Order*>(&order)};
+                        const_cast<Order*>(&order), const_cast<TensorMaps*>(maps)};
+  const auto programs = static_cast<unsigned>(grid.programs());
+  const unsigned blocks = loaded.most_blocks > 0 ? std::min(programs, loaded.most_blocks) : programs;
   const CurrentDevice current(loaded.device);
   const Result result =
-      driver().launch_kernel(loaded.function, static_cast<unsigned>(grid.programs()), 1, 1, loaded.threads, 1, 1,
+      driver().launch_kernel(loaded.function, blocks, 1, 1, loaded.threads, loaded.thread_rows, 1,
                              loaded.shared_bytes, static_cast<Stream>(stream), parameters, nullptr);
   if (result != success) {  // words are put together for a failure alone
-    check(result, fmt::format("cuLaunchKernel({} programs of {} threads, {} bytes of shared memory)", grid.programs(),
-                              loaded.threads, loaded.shared_bytes));
+    check(result, fmt::format("cuLaunchKernel({} blocks of {} threads, {} bytes of shared memory)", blocks,
+                              loaded.threads * loaded.thread_rows, loaded.shared_bytes));
   }
 }
 
@@ -247,7 +256,7 @@ void detail::enqueue(const KernelText& text, const Launch& how, const Needs& nee
     at = kept.begin() + static_cast<std::ptrdiff_t>(next++ % kept.size());
     *at = {text, config, kernel.size, args.size, loaded};
   }
-  cuda::enqueue(at->loaded, how.grid, how.order, how.stream, kernel.data, args.data);
+  cuda::enqueue(at->loaded, how.grid, how.order, how.stream, kernel.data, args.data, nullptr);
 }
 
 KernelFacts detail::compile_for(const KernelText& text, const Launch& how, const Needs& needs, std::size_t kernel_size,
@@ -255,7 +264,7 @@ KernelFacts detail::compile_for(const KernelText& text, const Launch& how, const
   check_launch(how);
   const Config config = config_of(how, needs, architecture);
   const Cubin cubin = cubin_of(unit_of(text, config, kernel_size, args_size), architecture);
-  return {cubin.registers, cubin.spilled_bytes, config.ring_bytes + config.scratch_bytes, cubin.serialised};
+  return {cubin.registers, cubin.spilled_bytes, config.shared_bytes(), cubin.serialised};
 }
 
 }  // namespace tilewright::cuda

@@ -12,7 +12,8 @@ namespace tilewright::cuda {
 struct Loaded {
   Function function = nullptr;
   int device = 0;
-  unsigned threads = 0, shared_bytes = 0;  // of a program
+  unsigned threads = 0, thread_rows = 1, shared_bytes = 0;  // of a block
+  unsigned most_blocks = 0;                // that share out the programs; 0: a block is a program
 };
 
 /// What device code knows of a launch on an architecture: what multiplies there, and the shared memory of a program.
@@ -26,9 +27,9 @@ std::string unit_of(const KernelText& text, const Config& config, std::size_t ke
 Loaded load_kernel(const KernelText& text, const Launch& how, const detail::Needs& needs, std::size_t kernel_size,
                    std::size_t args_size);
 
-/// Enqueues every program of a grid. kernel, args: the bytes of the kernel and of its arguments. Throws Error: driver,
-/// plan_unavailable for a grid that is too large.
+/// Enqueues every program of a grid. kernel, args: the bytes of the kernel and of its arguments; maps: of a kernel that
+/// moves by tma. Throws Error: driver, plan_unavailable for a grid that is too large.
 void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, void* stream, const void* kernel,
-             const void* args);
+             const void* args, const TensorMaps* maps);
 
 }  // namespace tilewright::cuda

@@ -14,6 +14,7 @@ namespace {
 cuda::Move move_of(Mover mover, const MatrixView& view, int bytes) {
   cuda::Move move = cuda::mover_for(view);
   if (mover == Mover::gather) return {cuda::Via::gather, move.axis, 0};
+  if (mover == Mover::tma) return {cuda::Via::tma, move.axis, 0};
   if (mover == Mover::realign) return {cuda::Via::realign, move.axis, 0};
   if (bytes != 0) move.bytes = bytes;
   return move;
@@ -63,6 +64,7 @@ CudaKernel cuda_kernel(const Plan& plan, const MatrixView& a, const MatrixView& 
                  fmt::format("tilewright::programs::GemmArgs<{}, {}>", type_text(a.type), type_text(output))};
   kernel.how.warps = static_cast<int>(plan.warps);
   kernel.how.stages = static_cast<int>(plan.stages);
+  kernel.how.teams = static_cast<int>(plan.teams);
   const MatrixView c{nullptr, output, a.rows, b.cols, b.cols, 1};
   const int bytes = plan::copy_bytes(problem_of(a, b, c), plan);
   kernel.how.tensor = plan.mma == Mma::wgmma ? cuda::Tensor::wgmma : cuda::Tensor::mma_sync;

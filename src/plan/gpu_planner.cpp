@@ -25,15 +25,21 @@ constexpr double costs_a_microsecond = 1.3e7;
 constexpr double mma_sync_slowdown = 5, fma_slowdown = 120;  // of a multiplication, beside wgmma
 constexpr double alone_cost = 1.4;
 
+constexpr i64 most_boxed = i64{1} << 31;  // coordinates of boxes have 32 bits
 constexpr int widest_copy = 16, narrowest_copy = 4;  // bytes
 constexpr i64 f32_stages = 2;                        // arithmetic takes so long that one block on its way is enough
 constexpr i64 warp_threads = 32;
 constexpr i64 most_accumulators = 128;  // a thread's: half of its registers
 
+bool has_boxes(const LayoutClass& layout) {
+  return layout.unit != UnitAxis::none && layout.alignment >= 16 && layout.forward;
+}
+
 void check_mover(const std::optional<Mover>& mover, const LayoutClass& layout, std::string_view operand) {
   if (!mover || *mover == Mover::gather) return;
   check_target(*mover, Target::cuda, operand);
-  const bool allowed = layout.unit != UnitAxis::none && (*mover == Mover::realign || layout.alignment >= 4);
+  const bool allowed = layout.unit != UnitAxis::none &&
+                       (*mover == Mover::realign || (*mover == Mover::tma ? has_boxes(layout) : layout.alignment >= 4));
   if (!allowed) {
     throw Error(
         ErrorCode::plan_value,
@@ -58,6 +64,9 @@ void check_request(const Problem& problem, const PlanRequest& request) {
   if (request.stages && (*request.stages < 1 || *request.stages > 16)) {
     throw Error(ErrorCode::plan_value, fmt::format("s{}: a pipeline has 1 to 16 stages.", *request.stages));
   }
+  if (request.teams && (*request.teams < 1 || *request.teams > 2)) {
+    throw Error(ErrorCode::plan_value, fmt::format("t{}: a block works on 1 or 2 programs at once.", *request.teams));
+  }
   if (request.split && request.split->kind != SplitKind::none) {
     unavailable("split=split_k(S) is the target cpu's. Use split=none.");
   }
@@ -68,12 +77,22 @@ void check_request(const Problem& problem, const PlanRequest& request) {
   }
   check_mover(request.a, problem.a, "a");
   check_mover(request.b, problem.b, "b");
+  if (request.a && request.b && (request.a == Mover::tma) != (request.b == Mover::tma)) {
+    unavailable(fmt::format("a={} b={}: both operands come by tma, or none.", to_string(*request.a),
+                            to_string(*request.b)));
+  }
 }
+
+bool settles(const Plan& plan) { return plan.a == Mover::realign || plan.b == Mover::realign; }
 
 // Plans that are taken without being asked for are few: the kernel of each, for all element types and layouts, is
 // compiled ahead into the kernel pack (pack/). Whatever a request names is taken beyond them.
 constexpr TileShape short_tile{16, 64, 64}, middle_tile{64, 64, 64};
-constexpr TileShape large_tile(DType input) { return {128, 128, input == DType::f32 ? 32 : 64}; }
+/// wgmma takes raw rows from registers, which are too few for more of K.
+TileShape large_tile(const Plan& plan, DType input) {
+  const bool raw = plan.mma == Mma::wgmma && settles(plan);
+  return {128, 128, input == DType::f32 || raw ? 32 : 64};
+}
 /// Elements that are gathered wait in registers: the largest tiles under which none is spilled.
 constexpr TileShape gathered_tile(DType input) { return input == DType::f32 ? TileShape{64, 32, 32} : middle_tile; }
 
@@ -87,7 +106,18 @@ struct Movers {
 /// The movers of a default plan. Gathering one operand gathers both, and shifting one shifts both, but for the commonest
 /// types where the other operand is aligned: there keeping them apart saves a sixth of the time, so only the middle tile
 /// goes without.
-Movers default_movers(const Problem& problem, const TileShape& tile) {
+Movers default_movers(const Problem& problem, const GpuTile& entry, const PlanRequest& request,
+                      const GpuDescription& gpu) {
+  const TileShape& tile = entry.tile;
+  const i64 warps = request.warps.value_or(entry.tma.warps);
+  const bool asked = request.a.value_or(Mover::tma) == Mover::tma && request.b.value_or(Mover::tma) == Mover::tma &&
+                     request.mma.value_or(Mma::wgmma) == Mma::wgmma;
+  const bool boxes = has_boxes(problem.a) && has_boxes(problem.b) && problem.k > 0 &&
+                     std::max({problem.m, problem.n, problem.k}) < most_boxed;
+  if (asked && boxes && entry.tma.warps > 0 && gpu_mma(problem.input, tile, warps, gpu) == Mma::wgmma &&
+      !converts(problem)) {
+    return {Mover::tma, Mover::tma};
+  }
   const Movers own{gpu_mover(problem.a), gpu_mover(problem.b)};
   const auto one_of = [&](Mover mover) { return own.a == mover || own.b == mover; };
   if (one_of(Mover::gather)) return {Mover::gather, Mover::gather};
@@ -103,17 +133,18 @@ void set_team(Plan& plan, const GpuTile& entry, const Problem& problem, const Pl
   const bool everywhere = request.mma == Mma::mma_sync || (!request.tile && converts(problem));
   const bool on_wgmma =
       !everywhere && gpu_mma(problem.input, entry.tile, request.warps.value_or(entry.wgmma.warps), gpu) == Mma::wgmma;
-  const auto& [warps, stages] = on_wgmma ? entry.wgmma : entry.mma_sync;
-  const bool settles = plan.a == Mover::realign || plan.b == Mover::realign;
+  const bool boxes = plan.a == Mover::tma && plan.b == Mover::tma;
+  const auto& [warps, stages, teams] = boxes ? entry.tma : on_wgmma ? entry.wgmma : entry.mma_sync;
   plan.warps = request.warps.value_or(warps);
   if (problem.input == DType::f32) {
     plan.mma = Mma::fma, plan.stages = f32_stages;
   } else if (on_wgmma) {
     plan.mma = Mma::wgmma, plan.stages = stages;
   } else {  // blocks that settle take the room of a stage, and so of a second program
-    plan.mma = Mma::mma_sync, plan.stages = settles ? std::max(stages - 1, 2) : stages;
+    plan.mma = Mma::mma_sync, plan.stages = settles(plan) ? std::max(stages - 1, 2) : stages;
   }
   plan.mma = request.mma.value_or(plan.mma);
+  plan.teams = request.teams.value_or(boxes ? teams : 1);
   plan.stages = request.stages.value_or(plan.stages);
 }
 
@@ -121,7 +152,7 @@ void set_team(Plan& plan, const GpuTile& entry, const Problem& problem, const Pl
 bool by_default(const Plan& plan, const Problem& problem) {
   if (plan.a == Mover::gather || plan.b == Mover::gather) return plan.tile == gathered_tile(problem.input);
   if (plan.tile == middle_tile || converts(problem)) return plan.tile == middle_tile;
-  return plan.tile == large_tile(problem.input) || (plan.tile == short_tile && problem.input != DType::f32);
+  return plan.tile == large_tile(plan, problem.input) || (plan.tile == short_tile && problem.input != DType::f32);
 }
 
 /// Why a plan does not run on a device; empty if it does.
@@ -130,6 +161,13 @@ std::string rejection_of(const Plan& plan, const Problem& problem, const GpuDesc
     return gpu.wgmma ? fmt::format("mma=wgmma wants a multiple of 64 rows and of 4 warps, not {} rows and w{}",
                                    plan.tile.m, plan.warps)
                      : std::string("mma=wgmma wants a device of compute capability 9.0");
+  }
+  if (plan.a == Mover::tma || plan.b == Mover::tma) {
+    if (plan.a != plan.b) return "both operands come by tma, or none";
+    if (plan.mma != Mma::wgmma) return "tma wants mma=wgmma";
+    if (plan.warps * plan.teams > 8) return fmt::format("{} teams of {} warps want more registers than there are", plan.teams, plan.warps);
+  } else if (plan.teams > 1) {
+    return "teams=2 wants a=tma b=tma";
   }
   const i64 accumulators = plan.tile.m * plan.tile.n / (plan.warps * warp_threads);
   if (accumulators > most_accumulators) {
@@ -176,17 +214,16 @@ Mma gpu_mma(DType input, const TileShape& tile, i64 warps, const GpuDescription&
 
 i64 shared_bytes_of(const Plan& plan, DType input) {
   constexpr i64 alignment = 1024;  // of a block
-  const bool settles = plan.a == Mover::realign || plan.b == Mover::realign;
   const i64 element = size_of(input);
   const auto whole = [](i64 bytes) { return cdiv(bytes, alignment) * alignment; };
   const i64 blocks = whole(plan.tile.m * plan.tile.k * element) + whole(plan.tile.n * plan.tile.k * element);
   // Rows that are realigned arrive with 32 bytes more each, along the axis that makes more of them, and settle in two
   // blocks besides.
   const auto raw = [&](i64 edge) { return whole(edge * plan.tile.k * element + 32 * std::max(edge, plan.tile.k)); };
-  const i64 stage = settles ? raw(plan.tile.m) + raw(plan.tile.n) : blocks;
+  const i64 stage = settles(plan) ? raw(plan.tile.m) + raw(plan.tile.n) : blocks;
   // Each warp stages 16 rows of its part of the output behind them, of 128 bytes and 16 more.
-  const i64 staging = plan.warps * 16 * (128 + 16);
-  return plan.stages * stage + (settles ? 2 * blocks : 0) + staging;
+  const i64 staging = plan.teams * plan.warps * 16 * (128 + 16);
+  return plan.stages * stage + (settles(plan) ? 2 * blocks : 0) + staging;
 }
 
 PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, const GpuDescription& gpu) {
@@ -196,12 +233,13 @@ PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, c
     if (request.tile && *request.tile != entry.tile) continue;
     Plan plan;
     plan.tile = entry.tile;
-    const Movers movers = default_movers(problem, plan.tile);
+    plan.order = request.order.value_or(gpu_order);
+    const Movers movers = default_movers(problem, entry, request, gpu);
     plan.a = request.a.value_or(movers.a);
     plan.b = request.b.value_or(movers.b);
     set_team(plan, entry, problem, request, gpu);
     // A stage less is better than another tile.
-    while (!request.stages && plan.stages > 2 && shared_bytes_of(plan, problem.input) > gpu.shared_bytes) --plan.stages;
+    while (!request.stages && plan.stages > 1 && shared_bytes_of(plan, problem.input) > gpu.shared_bytes) --plan.stages;
     std::string reason = rejection_of(plan, problem, gpu);
     const double microseconds = modelled_microseconds(problem, plan, gpu);
     if (!reason.empty()) {

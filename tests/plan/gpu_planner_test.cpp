@@ -76,6 +76,7 @@ TEST(GpuPlanner, LargeProductsTakeLargeTilesAndFlatOnesFlatTiles) {
   const TileShape square = choose_gpu_plan(problem(8192, 8192, 8192), {}, large).plan.tile;
   EXPECT_GE(square.m * square.n, 128 * 128);
   EXPECT_EQ(choose_gpu_plan(problem(1, 8192, 8192), {}, large).plan.tile.m, 16);
+  EXPECT_EQ(choose_gpu_plan(problem(8192, 8192, 8192), {}, large).plan.order, (Order{OrderKind::grouped, 8}));
 }
 
 TEST(GpuPlanner, EveryRankedPlanFitsTheDeviceAndItsTextParsesBack) {

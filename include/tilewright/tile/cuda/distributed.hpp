@@ -7,6 +7,7 @@
 #pragma once
 
 #include <tilewright/tile/cuda/multiply.hpp>
+#include <tilewright/tile/cuda/ptx/roles.hpp>
 #include <tilewright/tile/cuda/store.hpp>
 #include <tilewright/tile/tile.hpp>
 
@@ -14,24 +15,42 @@ namespace tilewright::cuda {
 
 extern __shared__ __align__(1024) unsigned char shared_memory[];
 
+/// Which of a block's teams a thread belongs to: one behind the last are those that bring blocks. With several, a
+/// thread's index is its place in its team.
+template <Config C>
+__device__ u32 team_index() {
+  return C.teams > 1 ? threadIdx.y : threadIdx.x / C.threads();
+}
+
 /// The shared addresses of a pipeline's ring and of scratch memory.
 __device__ inline u32 ring_address() { return ptx::shared_address(shared_memory); }
 template <Config C, int Bytes>
 __device__ u32 scratch_address() {
   static_assert(Bytes <= C.scratch_bytes, "cuda: more scratch memory is needed than the launch provides");
-  return ring_address() + static_cast<u32>(C.ring_bytes);
+  const u32 team = C.teams > 1 ? team_index<C>() : 0;
+  return ring_address() + static_cast<u32>(C.ring_bytes) + team * static_cast<u32>(C.scratch_bytes);
+}
+
+/// A barrier of the threads that share a program's values.
+template <Config C>
+__device__ void barrier() {
+  if constexpr (C.roles()) {
+    ptx::barrier_of<C.threads()>(1 + team_index<C>());
+  } else {
+    __syncthreads();
+  }
 }
 
 /// A barrier behind which what threads have written to shared memory is there for whatever multiplies.
 template <Config C>
 __device__ void publish() {
   if constexpr (C.tensor == Tensor::wgmma) ptx::fence_for_wgmma();
-  __syncthreads();
+  barrier<C>();
 }
 
 /// A block of a pipeline's step, in shared memory. A load in the eyes of the language: dot takes it as it is,
 /// arithmetic reads it. Work: what the pipeline has to do during the step, (*work)(), once; it is best done while
-/// tensor cores multiply.
+/// tensor cores multiply. If it is a Chain, it waits for the products of the step before, and this step's go on.
 template <class E, int R, int N, int Axis, class Work>
 struct Staged {
   using load_tag = void;
@@ -51,7 +70,18 @@ struct Staged {
   }
 };
 
+template <class F>
+struct Chain {
+  F function;
+  __device__ void operator()() { function(); }
+};
+
 namespace detail {
+template <class X>
+inline constexpr bool chained = false;
+template <class E, int R, int N, int Axis, class F>
+inline constexpr bool chained<Staged<E, R, N, Axis, Chain<F>>> = true;
+
 /// The start value of a reduction: what changes nothing.
 template <class Op>
 inline constexpr float neutral = -0.0f;
@@ -71,6 +101,18 @@ class Tile : public tile::Value {
   static constexpr int col_slots = N == 1 ? 1 : L::col_slots;
   float values[row_slots][col_slots];
 
+  /// Waits for products that are still being added to the values. Whatever reads them does so first.
+  __device__ void complete() const {
+    if constexpr (C.roles()) {
+      ptx::wgmma_wait<0>();
+#pragma unroll
+      for (int i = 0; i < row_slots; ++i) {
+#pragma unroll
+        for (int j = 0; j < col_slots; ++j) ptx::pin(const_cast<float&>(values[i][j]));
+      }
+    }
+  }
+
   /// The row and the column of this thread's elements in a slot.
   __device__ static int row(int slot) { return M == 1 ? 0 : L::row(warp_index(), lane_index(), slot); }
   __device__ static int col(int slot) { return N == 1 ? 0 : L::col(warp_index(), lane_index(), slot); }
@@ -78,6 +120,7 @@ class Tile : public tile::Value {
   /// f(row, col, value) for every element that this thread holds.
   template <class F>
   __device__ void each(F function) const {
+    complete();
 #pragma unroll
     for (int i = 0; i < row_slots; ++i) {
 #pragma unroll
@@ -147,7 +190,7 @@ class Tile : public tile::Value {
     u32 at = 0;
     if constexpr (a_bytes + b_bytes > 0) {
       at = scratch_address<C, a_bytes + b_bytes>();
-      __syncthreads();
+      barrier<C>();
     }
     auto a = bring<0>(product.a, at);
     u32 b = bring<1>(product.b, at + a_bytes);
@@ -161,13 +204,15 @@ class Tile : public tile::Value {
         publish<C>();
       }
     }
-    multiply<typename X::element, k, L, OperandBlock<X, 0>, OperandBlock<Y, 1>>(values, a, b, [&] {
+    constexpr bool goes_on = a_bytes + b_bytes == 0 && detail::chained<X>;
+    multiply<typename X::element, k, L, OperandBlock<X, 0>, OperandBlock<Y, 1>, goes_on>(values, a, b, [&] {
       if constexpr (requires { product.a.work; }) (*product.a.work)();
     });
   }
 
   template <class P, class Mask>
   __device__ void store(const P& pointers, const Mask& mask) const {
+    complete();
     if constexpr (M == 1 || N == 1) {
       const Target<P, Mask> target(pointers, mask);
       each_owned([&](int r, int c, float value) { target.write(r, c, value); });
@@ -177,7 +222,7 @@ class Tile : public tile::Value {
     } else {
       const Target<P, Mask> target(pointers, mask);
       const u32 scratch = scratch_address<C, staging_bytes<L, element_bytes<typename P::element>>>();
-      __syncthreads();  // scratch memory may be in use
+      barrier<C>();  // scratch memory may be in use
       // Along the axis on which memory is adjacent, so that a warp writes whole rows of it.
       if (target.adjacent_rows()) {
         store_along<0>(*this, target, scratch);
@@ -201,6 +246,7 @@ class Tile : public tile::Value {
   }
   template <class F>
   __device__ Tile<float, M, N, L, C> map_function(F function) const {
+    complete();
     Tile<float, M, N, L, C> result;
 #pragma unroll
     for (int i = 0; i < row_slots; ++i) {
@@ -215,6 +261,7 @@ class Tile : public tile::Value {
   }
   template <class E>
   __device__ Tile<E, M, N, L, C> cast() const {
+    complete();
     Tile<E, M, N, L, C> result;
 #pragma unroll
     for (int i = 0; i < row_slots; ++i) {
@@ -230,6 +277,7 @@ class Tile : public tile::Value {
   }
   template <class Mask, class Y>
   __device__ auto select(const Mask& mask, const Y& other) const {
+    complete();
     const auto holds = [&](int r, int c) {
       return tile::detail::admits(mask.rows, r) && tile::detail::admits(mask.cols, c);
     };
@@ -249,6 +297,7 @@ class Tile : public tile::Value {
   }
 
   __device__ Tile<T, N, M, flipped<L>, C> transposed() const {
+    complete();
     Tile<T, N, M, flipped<L>, C> result;
 #pragma unroll
     for (int i = 0; i < row_slots; ++i) {
@@ -262,6 +311,7 @@ class Tile : public tile::Value {
   /// sums.
   template <class Op, int Along>
   __device__ auto reduce() const {
+    complete();
     if constexpr (L::transposed) {
       return transposed().template reduce<Op, 1 - Along>().transposed();
     } else {
@@ -293,14 +343,14 @@ class Tile : public tile::Value {
           return scratch + static_cast<u32>(((Along == 1 ? row(i) : col(i)) * warps + warp) * 4);
         };
         const auto exists = [&](int i) { return L::exact || (Along == 1 ? row(i) < M : col(i) < N); };
-        __syncthreads();
+        barrier<C>();
         if ((Along == 1 ? lane_index() % 4 : lane_index() / 4) == 0) {
 #pragma unroll
           for (int i = 0; i < kept; ++i) {
             if (exists(i)) ptx::store_shared(place(i, own), slot(i));
           }
         }
-        __syncthreads();
+        barrier<C>();
 #pragma unroll
         for (int i = 0; i < kept; ++i) {
           if (!exists(i)) continue;
@@ -321,10 +371,10 @@ class Tile : public tile::Value {
       return *this;
     } else {
       const u32 scratch = scratch_address<C, exchange_bytes<M, N>>();
-      __syncthreads();
+      barrier<C>();
       each_owned(
           [&](int r, int c, float value) { ptx::store_shared(scratch + static_cast<u32>(r * N + c) * 4u, value); });
-      __syncthreads();
+      barrier<C>();
       return Tile<T, M, N, D, C>::filled(
           [&](int r, int c) { return ptx::load_shared_float(scratch + static_cast<u32>(r * N + c) * 4u); });
     }
@@ -339,6 +389,8 @@ class Tile : public tile::Value {
   __device__ auto combine(const U& other, F function) const {
     constexpr int m = M > U::rows ? M : U::rows, n = N > U::cols ? N : U::cols;
     using D = CombinedLayout<L, M, N, typename U::Layout, U::rows, U::cols, C.team()>;
+    complete();
+    other.complete();
     const auto x = distributed<D>();
     const auto y = other.template distributed<D>();
     using Result = Tile<float, m, n, D, C>;

@@ -11,12 +11,10 @@
 
 namespace tilewright::cuda {
 
-/// The program object of the CUDA target.
-template <Config C>
-class Program {
+/// Which program this is. A launch has fewer than 2^31 of them, so their numbers take divisions of 32 bits.
+class Numbered {
  public:
-  /// A launch has fewer than 2^31 programs, so their numbers take divisions of 32 bits.
-  __device__ Program(const tile::Grid& grid, const Order& order, u32 number)
+  __device__ Numbered(const tile::Grid& grid, const Order& order, u32 number)
       : grid_{static_cast<u32>(grid.x), static_cast<u32>(grid.y), static_cast<u32>(grid.z)}, order_(order) {
     const u32 rest = number / grid_[0];
     id_[0] = number - rest * grid_[0];
@@ -30,6 +28,32 @@ class Program {
     // The tiles of axis 0 are its programs, so their number fits as well.
     return tilewright::detail::tile_in<u32>(order_, static_cast<u32>(tiles.rows), static_cast<u32>(tiles.cols), id_[0]);
   }
+
+ private:
+  u32 id_[3];
+  u32 grid_[3];
+  Order order_;
+};
+
+/// One load is a step of one.
+template <class... L>
+__device__ const tile::Both<L...>& as_blocks(const tile::Both<L...>& blocks) {
+  return blocks;
+}
+template <class P, class Mask>
+__device__ auto as_blocks(const tile::Load<P, Mask>& load) {
+  return tile::both(load);
+}
+template <class First, class... Rest>
+__device__ tile::Both<First, Rest...> prepend(First first, const tile::Both<Rest...>& rest) {
+  return {first, rest};
+}
+
+/// The program object of the CUDA target.
+template <Config C>
+class Program : public Numbered {
+ public:
+  using Numbered::Numbered;
 
   template <class T, int M, int N>
   __device__ auto full(float value) {
@@ -117,16 +141,6 @@ class Program {
   }
 
  private:
-  /// One load is a step of one.
-  template <class... L>
-  __device__ static const tile::Both<L...>& as_blocks(const tile::Both<L...>& blocks) {
-    return blocks;
-  }
-  template <class P, class Mask>
-  __device__ static auto as_blocks(const tile::Load<P, Mask>& load) {
-    return tile::both(load);
-  }
-
   /// The loads of a step, the first of them the Which-th of all: their movers and their places in a slot and among the
   /// settled blocks.
   template <int Which, class T>
@@ -180,14 +194,6 @@ class Program {
       }
     }
   };
-  template <class First, class... Rest>
-  __device__ static tile::Both<First, Rest...> prepend(First first, const tile::Both<Rest...>& rest) {
-    return {first, rest};
-  }
-
-  u32 id_[3];
-  u32 grid_[3];
-  Order order_;
 };
 
 /// One program of a kernel: what an entry point calls.

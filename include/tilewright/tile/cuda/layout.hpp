@@ -133,6 +133,12 @@ constexpr auto combined() {
 template <class L, int M, int N, class K, int R, int C, Team W>
 using CombinedLayout = decltype(detail::combined<L, M, N, K, R, C, W>());
 
+/// The chunks of 16 bytes in a row of a panel, of a block whose adjacent elements take so many bytes.
+constexpr int chunk_span(int bytes) {
+  const int chunks = up(bytes, 16) / 16;
+  return chunks % 8 == 0 ? 8 : chunks % 4 == 0 ? 4 : chunks % 2 == 0 ? 2 : 1;
+}
+
 /// A block of R x C elements of ES bytes in shared memory; Axis: whose neighbours are adjacent. It is cut along the
 /// adjacent axis into panels of `span` chunks of 16 bytes; a panel is its rows, one after the other.
 template <int R, int C, int ES, int Axis>
@@ -141,7 +147,7 @@ struct Block {
   static constexpr int inner = Axis == 1 ? C : R;  // adjacent
   static constexpr int outer = Axis == 1 ? R : C;
   static constexpr int chunks = up(inner * ES, 16) / 16;  // a row's
-  static constexpr int span = chunks % 8 == 0 ? 8 : chunks % 4 == 0 ? 4 : chunks % 2 == 0 ? 2 : 1;
+  static constexpr int span = chunk_span(inner * ES);
   static constexpr int pitch = span * 16;  // bytes from one row of a panel to the next
   static constexpr int panel = outer * pitch;
   static constexpr int bytes = up(chunks / span * panel, block_alignment);

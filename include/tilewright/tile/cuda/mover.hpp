@@ -11,6 +11,8 @@
 //               settle: each 16 bytes of the block are cut out of two neighbouring chunks. A block that wgmma takes
 //               from registers is not settled (Raw).
 //   gather      element by element, through registers.
+//
+// tma is no matter of these threads: roles.hpp. A load outside of a pipeline that was to take it is gathered.
 #pragma once
 
 #include <tilewright/tile/cuda/source.hpp>
@@ -59,7 +61,7 @@ class Mover {
   static constexpr int axis = How.axis;
   using B = BlockOf<L, axis>;
   static constexpr bool unit = Source<L, axis>::Inner::affine && B::inner * ES % 16 == 0;
-  static constexpr Via via = unit ? How.via : Via::gather;
+  static constexpr Via via = unit && How.via != Via::tma ? How.via : Via::gather;
   using S = Source<L, axis, via != Via::gather>;
   // What one thread moves at a time: bytes, elements, how many a row, how many a thread.
   static constexpr int granule = via == Via::async_copy ? How.bytes : via == Via::realign ? 16 : 4;

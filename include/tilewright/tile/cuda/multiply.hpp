@@ -95,8 +95,8 @@ __device__ void load_raw(u32 (&to)[4], const A& a, int row, int k) {
 }
 
 /// The product by wgmma, of a block at shared address `a` or of a raw one. meanwhile() is called while tensor cores
-/// multiply; when this returns, they are done.
-template <class E, int K, class L, class BA, class BB, class A, class F>
+/// multiply; when this returns, they are done, unless it GoesOn.
+template <class E, int K, class L, class BA, class BB, bool GoesOn, class A, class F>
 __device__ void multiply_in_groups(float (&acc)[L::row_slots][L::col_slots], const A& a, u32 b, F meanwhile) {
   // The same number for all threads of a warp, and the compiler is to know it.
   const int warp = L::team.warps == 4 ? 0 : __shfl_sync(0xffffffffu, warp_index(), 0) / 4 * 4;
@@ -132,19 +132,22 @@ __device__ void multiply_in_groups(float (&acc)[L::row_slots][L::col_slots], con
   }
   ptx::wgmma_commit();
   meanwhile();
-  ptx::wgmma_wait<0>();
+  if constexpr (!GoesOn) {
+    ptx::wgmma_wait<0>();
 #pragma unroll
-  for (int i = 0; i < L::row_slots; ++i) {
+    for (int i = 0; i < L::row_slots; ++i) {
 #pragma unroll
-    for (int j = 0; j < L::col_slots; ++j) ptx::pin(acc[i][j]);
+      for (int j = 0; j < L::col_slots; ++j) ptx::pin(acc[i][j]);
+    }
   }
 }
 
 }  // namespace detail
 
 /// acc (M x N, distributed as L) += the block BA (M x K) at a, times the block BB (K x N) at b. A: u32, or Raw where L
-/// suits wgmma. Where the instructions run by themselves, meanwhile() is called meanwhile.
-template <class E, int K, class L, class BA, class BB, class A, class F>
+/// suits wgmma. Where the instructions run by themselves, meanwhile() is called meanwhile; if the product GoesOn, it
+/// still does afterwards.
+template <class E, int K, class L, class BA, class BB, bool GoesOn, class A, class F>
 __device__ void multiply(float (&acc)[L::row_slots][L::col_slots], const A& a, u32 b, F meanwhile) {
   const int warp = warp_index();
   if constexpr (tile::is_same<E, float>) {
@@ -167,7 +170,7 @@ __device__ void multiply(float (&acc)[L::row_slots][L::col_slots], const A& a, u
       }
     }
   } else if constexpr (L::groups) {
-    detail::multiply_in_groups<E, K, L, BA, BB>(acc, a, b, meanwhile);
+    detail::multiply_in_groups<E, K, L, BA, BB, GoesOn>(acc, a, b, meanwhile);
   } else {
     // A warp without atoms of its own, or with fewer, repeats the last one: its sums have no element and go nowhere.
     const auto atom = [](int own, int last) { return L::exact || own < last ? own : last; };
