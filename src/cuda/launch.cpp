@@ -58,9 +58,9 @@ std::string text_of(const Config& config) {
     moves += fmt::format("{}{{tilewright::cuda::Via::{}, {}, {}}}", moves.empty() ? "" : ", ", name_of(move.via),
                          move.axis, move.bytes);
   }
-  return fmt::format("tilewright::cuda::Config{{{}, {}, tilewright::cuda::Tensor::{}, {{{}}}, {}, {}, {}}}", config.warps,
-                     config.stages, config.tensor == Tensor::wgmma ? "wgmma" : "mma_sync", moves, config.ring_bytes,
-                     config.scratch_bytes, config.teams);
+  return fmt::format("tilewright::cuda::Config{{{}, {}, tilewright::cuda::Tensor::{}, {{{}}}, {}, {}, {}}}",
+                     config.warps, config.stages, config.tensor == Tensor::wgmma ? "wgmma" : "mma_sync", moves,
+                     config.ring_bytes, config.scratch_bytes, config.teams);
 }
 
 /// Loading a module is forbidden while a stream of this thread is captured, unless the thread says that it knows.
@@ -214,9 +214,11 @@ Loaded load_kernel(const KernelText& text, const Launch& how, const detail::Need
                     "program: use fewer stages or smaller tiles",
                     how.stages, config.ring_bytes, config.scratch_bytes, bytes, device.name, device.shared_bytes));
   }
-  return {loaded_of(unit_of(text, config, kernel_size, args_size), how.device, bytes), how.device,
+  return {loaded_of(unit_of(text, config, kernel_size, args_size), how.device, bytes),
+          how.device,
           static_cast<unsigned>(config.teams > 1 ? config.threads() : config.block_threads()),
-          static_cast<unsigned>(config.teams > 1 ? config.teams + 1 : 1), static_cast<unsigned>(bytes),
+          static_cast<unsigned>(config.teams > 1 ? config.teams + 1 : 1),
+          static_cast<unsigned>(bytes),
           config.roles() ? static_cast<unsigned>(device.multiprocessors) : 0};
 }
 
@@ -233,9 +235,8 @@ void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, v
   const auto programs = static_cast<unsigned>(grid.programs());
   const unsigned blocks = loaded.most_blocks > 0 ? std::min(programs, loaded.most_blocks) : programs;
   const CurrentDevice current(loaded.device);
-  const Result result =
-      driver().launch_kernel(loaded.function, blocks, 1, 1, loaded.threads, loaded.thread_rows, 1,
-                             loaded.shared_bytes, static_cast<Stream>(stream), parameters, nullptr);
+  const Result result = driver().launch_kernel(loaded.function, blocks, 1, 1, loaded.threads, loaded.thread_rows, 1,
+                                               loaded.shared_bytes, static_cast<Stream>(stream), parameters, nullptr);
   if (result != success) {  // words are put together for a failure alone
     check(result, fmt::format("cuLaunchKernel({} blocks of {} threads, {} bytes of shared memory)", blocks,
                               loaded.threads * loaded.thread_rows, loaded.shared_bytes));

@@ -24,8 +24,16 @@ constexpr double operand_cost = 256;
 constexpr double costs_a_microsecond = 1.3e7;
 constexpr double mma_sync_slowdown = 5, fma_slowdown = 120;  // of a multiplication, beside wgmma
 constexpr double alone_cost = 1.4;
+constexpr double microseconds_to_memory = 1.4;  // a block of a pipeline is on its way
 
-constexpr i64 most_boxed = i64{1} << 31;  // coordinates of boxes have 32 bits
+// Of plans by tma, in microseconds: of a launch, of a step of K of 128 x 128 outputs (the tensor cores' rate under the
+// card's power limit), of a byte of a step's blocks on its way into one multiprocessor, and of a store that nothing
+// hides, for each output.
+constexpr double launch_time = 3, step_time = 0.4 / (128 * 128 * 64), byte_time = 0.9e-5,
+                 store_time = 2.5 / (128 * 256);
+constexpr double memory_bytes = 4.2e6;  // in a microsecond
+
+constexpr i64 most_boxed = i64{1} << 31;             // coordinates of boxes have 32 bits
 constexpr int widest_copy = 16, narrowest_copy = 4;  // bytes
 constexpr i64 f32_stages = 2;                        // arithmetic takes so long that one block on its way is enough
 constexpr i64 warp_threads = 32;
@@ -78,8 +86,8 @@ void check_request(const Problem& problem, const PlanRequest& request) {
   check_mover(request.a, problem.a, "a");
   check_mover(request.b, problem.b, "b");
   if (request.a && request.b && (request.a == Mover::tma) != (request.b == Mover::tma)) {
-    unavailable(fmt::format("a={} b={}: both operands come by tma, or none.", to_string(*request.a),
-                            to_string(*request.b)));
+    unavailable(
+        fmt::format("a={} b={}: both operands come by tma, or none.", to_string(*request.a), to_string(*request.b)));
   }
 }
 
@@ -96,8 +104,7 @@ TileShape large_tile(const Plan& plan, DType input) {
 /// Elements that are gathered wait in registers: the largest tiles under which none is spilled.
 constexpr TileShape gathered_tile(DType input) { return input == DType::f32 ? TileShape{64, 32, 32} : middle_tile; }
 
-/// Another output type than the inputs' or f32: rare, so one tile, the
-/// instruction that every device has and copies that suit most alignments have to do.
+/// Another output type than the inputs' or f32: rare, so one tile and copies that suit most alignments have to do.
 bool converts(const Problem& problem) { return problem.output != problem.input && problem.output != DType::f32; }
 
 struct Movers {
@@ -130,10 +137,11 @@ Movers default_movers(const Problem& problem, const GpuTile& entry, const PlanRe
 /// What multiplies, and the warps and stages that go with it.
 void set_team(Plan& plan, const GpuTile& entry, const Problem& problem, const PlanRequest& request,
               const GpuDescription& gpu) {
-  const bool everywhere = request.mma == Mma::mma_sync || (!request.tile && converts(problem));
+  const bool boxes = plan.a == Mover::tma && plan.b == Mover::tma;
+  // Small tiles of blocks that all threads copy wait for the copies: wgmma needs no kernels of its own there.
+  const bool everywhere = request.mma == Mma::mma_sync || (!request.tile && entry.tile == middle_tile && !boxes);
   const bool on_wgmma =
       !everywhere && gpu_mma(problem.input, entry.tile, request.warps.value_or(entry.wgmma.warps), gpu) == Mma::wgmma;
-  const bool boxes = plan.a == Mover::tma && plan.b == Mover::tma;
   const auto& [warps, stages, teams] = boxes ? entry.tma : on_wgmma ? entry.wgmma : entry.mma_sync;
   plan.warps = request.warps.value_or(warps);
   if (problem.input == DType::f32) {
@@ -150,6 +158,8 @@ void set_team(Plan& plan, const GpuTile& entry, const Problem& problem, const Pl
 
 /// Whether a plan is one that is taken without being asked for.
 bool by_default(const Plan& plan, const Problem& problem) {
+  constexpr TileShape boxed[] = {{64, 64, 64}, {64, 128, 64}, {128, 128, 64}, {128, 256, 64}};
+  if (plan.a == Mover::tma) return std::ranges::find(boxed, plan.tile) != std::end(boxed);
   if (plan.a == Mover::gather || plan.b == Mover::gather) return plan.tile == gathered_tile(problem.input);
   if (plan.tile == middle_tile || converts(problem)) return plan.tile == middle_tile;
   return plan.tile == large_tile(plan, problem.input) || (plan.tile == short_tile && problem.input != DType::f32);
@@ -165,9 +175,11 @@ std::string rejection_of(const Plan& plan, const Problem& problem, const GpuDesc
   if (plan.a == Mover::tma || plan.b == Mover::tma) {
     if (plan.a != plan.b) return "both operands come by tma, or none";
     if (plan.mma != Mma::wgmma) return "tma wants mma=wgmma";
-    if (plan.warps * plan.teams > 8) return fmt::format("{} teams of {} warps want more registers than there are", plan.teams, plan.warps);
+    if (plan.warps * plan.teams > 8) {
+      return fmt::format("{} teams of {} warps want more registers than there are", plan.teams, plan.warps);
+    }
   } else if (plan.teams > 1) {
-    return "teams=2 wants a=tma b=tma";
+    return fmt::format("t{} wants a=tma b=tma", plan.teams);
   }
   const i64 accumulators = plan.tile.m * plan.tile.n / (plan.warps * warp_threads);
   if (accumulators > most_accumulators) {
@@ -184,14 +196,31 @@ std::string rejection_of(const Plan& plan, const Problem& problem, const GpuDesc
 
 double slowdown_of(Mma mma) { return mma == Mma::wgmma ? 1 : mma == Mma::fma ? fma_slowdown : mma_sync_slowdown; }
 
+/// Of a plan by tma: multiprocessors take programs in rounds.
+double boxed_microseconds(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
+  const auto real = [](i64 number) { return static_cast<double>(number); };
+  const i64 programs = cdiv(problem.m, plan.tile.m) * cdiv(problem.n, plan.tile.n);
+  const double rounds = real(cdiv(programs, gpu.multiprocessors)), steps = real(cdiv(problem.k, plan.tile.k));
+  const double outputs = real(plan.tile.m * plan.tile.n), edges = real(plan.tile.m + plan.tile.n);
+  const double bytes = edges * real(plan.tile.k) * 2;
+  const double step = std::max(outputs * real(plan.tile.k) * step_time, bytes * byte_time);
+  const double operands = (real(problem.m) + real(problem.n)) * real(problem.k) * 2;
+  return launch_time + std::max(rounds * steps * step, operands / memory_bytes) +
+         (plan.teams > 1 ? 1 : rounds) * outputs * store_time;
+}
+
 double modelled_microseconds(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
+  if (plan.a == Mover::tma) return boxed_microseconds(problem, plan, gpu);
   const double m = static_cast<double>(plan.tile.m), n = static_cast<double>(plan.tile.n);
   const i64 programs = cdiv(problem.m, plan.tile.m) * cdiv(problem.n, plan.tile.n);
   const double multiply = m * n * slowdown_of(plan.mma);
   const double waves = static_cast<double>(cdiv(programs, gpu.multiprocessors));
   // With a second program beside it, a multiprocessor has something to do while the first one waits at a barrier.
   const double alone = 2 * shared_bytes_of(plan, problem.input) > gpu.shared_bytes ? alone_cost : 1;
-  return alone * waves * static_cast<double>(problem.k) * (multiply + operand_cost * (m + n)) / costs_a_microsecond;
+  const double step = static_cast<double>(plan.tile.k) * (multiply + operand_cost * (m + n)) / costs_a_microsecond;
+  const double steps = static_cast<double>(cdiv(problem.k, plan.tile.k));
+  return launch_time +
+         waves * steps * std::max(alone * step, microseconds_to_memory / static_cast<double>(plan.stages));
 }
 
 }  // namespace
@@ -221,9 +250,10 @@ i64 shared_bytes_of(const Plan& plan, DType input) {
   // blocks besides.
   const auto raw = [&](i64 edge) { return whole(edge * plan.tile.k * element + 32 * std::max(edge, plan.tile.k)); };
   const i64 stage = settles(plan) ? raw(plan.tile.m) + raw(plan.tile.n) : blocks;
-  // Each warp stages 16 rows of its part of the output behind them, of 128 bytes and 16 more.
-  const i64 staging = plan.teams * plan.warps * 16 * (128 + 16);
-  return plan.stages * stage + (settles(plan) ? 2 * blocks : 0) + staging;
+  // Each warp stages 16 rows of its part of the output behind them, of at most 256 bytes and 16 more.
+  const i64 staging = plan.teams * plan.warps * 16 * (256 + 16);
+  const i64 barriers = plan.a == Mover::tma ? 16 * plan.stages + 8 * plan.teams : 0;
+  return plan.stages * stage + (settles(plan) ? 2 * blocks : 0) + staging + barriers;
 }
 
 PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, const GpuDescription& gpu) {

@@ -29,12 +29,12 @@ struct GpuTile {
 /// The tiles that the operator's program is launched with: one table for the planner and for the code that launches.
 /// The first serves products with a short side.
 inline constexpr std::array gpu_tiles = {
-    GpuTile{{16, 64, 64}, {4, 4}, {4, 4}, {0, 0}},    GpuTile{{64, 32, 32}, {4, 3}, {4, 3}, {0, 0}},
-    GpuTile{{64, 64, 64}, {4, 3}, {4, 3}, {4, 12, 2}},   GpuTile{{64, 64, 128}, {4, 3}, {4, 3}, {0, 0}},
-    GpuTile{{128, 128, 32}, {4, 4}, {4, 3}, {0, 0}},  GpuTile{{64, 128, 64}, {4, 3}, {4, 3}, {4, 8, 2}},
-    GpuTile{{128, 128, 64}, {8, 2}, {4, 3}, {4, 6, 2}},  GpuTile{{128, 192, 64}, {8, 2}, {8, 3}, {8, 5}},
-    GpuTile{{64, 256, 64}, {8, 2}, {8, 3}, {4, 5, 2}},
-    GpuTile{{128, 256, 64}, {8, 2}, {8, 3}, {8, 4}},  GpuTile{{256, 128, 64}, {8, 2}, {8, 3}, {8, 4}},
+    GpuTile{{16, 64, 64}, {4, 4}, {4, 4}, {0, 0}},      GpuTile{{64, 32, 32}, {4, 3}, {4, 3}, {0, 0}},
+    GpuTile{{64, 64, 64}, {4, 3}, {4, 3}, {4, 12, 2}},  GpuTile{{64, 64, 128}, {4, 3}, {4, 3}, {0, 0}},
+    GpuTile{{128, 128, 32}, {4, 4}, {4, 3}, {0, 0}},    GpuTile{{64, 128, 64}, {4, 3}, {4, 3}, {4, 8, 2}},
+    GpuTile{{128, 128, 64}, {8, 2}, {4, 3}, {4, 6, 2}}, GpuTile{{128, 192, 64}, {8, 2}, {8, 3}, {8, 4}},
+    GpuTile{{64, 256, 64}, {8, 2}, {8, 3}, {4, 5, 2}},  GpuTile{{128, 256, 64}, {8, 2}, {8, 3}, {8, 4}},
+    GpuTile{{256, 128, 64}, {8, 2}, {8, 3}, {8, 4}},
 };
 
 /// The mover of an operand of this layout class.

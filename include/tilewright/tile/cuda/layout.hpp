@@ -236,15 +236,14 @@ constexpr int left_need(int which) {
 inline constexpr int settled_blocks = 2;
 
 /// Shared memory with which one warp stages its part of a store: 16 rows (or columns) of some of its atoms at a time,
-/// in the memory's element type, each row padded by one chunk. A row is at most 128 bytes of memory, which is as good
-/// as more.
+/// in the memory's element type, each row padded by one chunk. A row is at most 256 bytes of memory.
 template <class L, int ES, int Axis>
 struct Staging {
   static constexpr int atoms() {
     if (Axis == 0 && L::groups) return 1;  // a warp's next atom is four atoms below
     constexpr int all = Axis == 1 ? L::cols_of_atoms : L::rows_of_atoms;
     for (int number = all; number > 1; --number) {
-      if (all % number == 0 && number * 16 * ES <= 128) return number;
+      if (all % number == 0 && number * 16 * ES <= 256) return number;
     }
     return 1;
   }

@@ -23,7 +23,6 @@ struct Ring {
   u32 stage = 0, parity = 0;
   u32 turns = 0;  // that this team has had
 
-
   __device__ u32 slot() const { return ring_address() + stage * SlotBytes; }
   /// Turns when a stage's blocks have come, and when they have been read.
   __device__ u32 full() const { return barriers() + stage * 16; }

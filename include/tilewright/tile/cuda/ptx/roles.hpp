@@ -30,8 +30,8 @@ __device__ inline void barrier_expect(u32 barrier, u32 bytes) {
 /// Waits until the phase `parity` is over.
 __device__ inline void barrier_wait(u32 barrier, u32 parity) {
   asm volatile(
-      "{\n.reg .pred over;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1;\n@!over bra again;\n}" ::"r"(
-          barrier),
+      "{\n.reg .pred over;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1;\n@!over bra again;\n}" ::
+          "r"(barrier),
       "r"(parity)
       : "memory");
 }
@@ -39,13 +39,12 @@ __device__ inline void barrier_wait(u32 barrier, u32 parity) {
 /// Copies the box of a tensor map that begins at (inner, outer); its bytes count for the barrier.
 __device__ inline void copy_box(u32 to, const void* map, int inner, int outer, u32 barrier) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(to),
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+          to),
       "l"(map), "r"(inner), "r"(outer), "r"(barrier)
       : "memory");
 }
-__device__ inline void prefetch_map(const void* map) {
-  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
-}
+__device__ inline void prefetch_map(const void* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
 
 /// What this warpgroup's threads need of registers from here on.
 template <int Registers>
