@@ -244,6 +244,13 @@ void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, v
 }
 
 void detail::enqueue(const KernelText& text, const Launch& how, const Needs& needs, Bytes kernel, Bytes args) {
+  for (const Move& move : how.moves) {
+    if (move.via == Via::tma) {
+      throw Error(ErrorCode::plan_unavailable,
+                  "a launch of a kernel of one's own that moves by tma: only the operator makes tensor maps; give "
+                  "async_copy");
+    }
+  }
   // A loop over a model's layers has a handful of kernels.
   static thread_local std::array<Remembered, 8> kept;
   static thread_local std::size_t next = 0;

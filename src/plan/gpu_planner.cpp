@@ -1,6 +1,7 @@
 #include "plan/gpu_planner.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -17,21 +18,21 @@ namespace {
 /// Groups of rows of tiles, so that programs at work at the same time share columns of B in the L2.
 constexpr Order gpu_order{OrderKind::grouped, 8};
 
-// One element of K of a tile of BM x BN costs a multiprocessor BM * BN multiplications and the way of BM + BN operands
-// to where they are multiplied, each of which takes as long as so many multiplications. The rates were measured on one
-// H200 with this library's own kernels; they rank plans and do not predict.
-constexpr double operand_cost = 256;
-constexpr double costs_a_microsecond = 1.3e7;
-constexpr double mma_sync_slowdown = 5, fma_slowdown = 120;  // of a multiplication, beside wgmma
-constexpr double alone_cost = 1.4;
-constexpr double microseconds_to_memory = 1.4;  // a block of a pipeline is on its way
-
-// Of plans by tma, in microseconds: of a launch, of a step of K of 128 x 128 outputs (the tensor cores' rate under the
-// card's power limit), of a byte of a step's blocks on its way into one multiprocessor, and of a store that nothing
-// hides, for each output.
-constexpr double launch_time = 3, step_time = 0.4 / (128 * 128 * 64), byte_time = 0.9e-5,
-                 store_time = 2.5 / (128 * 256);
-constexpr double memory_bytes = 4.2e6;  // in a microsecond
+// What the model of a plan's time is made of, in microseconds and bytes, measured on one H200 with this library's own
+// kernels. They rank plans and do not predict.
+constexpr double launch_time = 3;
+constexpr double memory_rate = 4.2e6;
+// Of plans by tma: a multiplication where tensor cores are at the card's power limit, a byte of a step's blocks on its
+// way into one multiprocessor, and an output whose store nothing hides.
+constexpr double boxed_multiply_time = 0.4 / (128 * 128 * 64), boxed_byte_time = 0.9e-5;
+constexpr double boxed_store_time = 2.5 / (128 * 256);
+// Of others: an element of K of a tile of BM x BN costs a multiprocessor BM * BN multiplications and the way of BM + BN
+// operands, each of which takes as long as so many multiplications by wgmma.
+constexpr double operand_cost = 256, multiply_time = 1 / 1.3e7;
+constexpr double mma_sync_slowdown = 5, fma_slowdown = 120;
+constexpr double alone_cost = 1.4;  // of a multiprocessor with one program, which waits at its barriers
+constexpr double latency = 1.4;     // of a block that is on its way
+constexpr double settle_time = 0.75 / 8192, settle_latency = 1.65 / 8192;  // of an element that is realigned
 
 constexpr i64 most_boxed = i64{1} << 31;             // coordinates of boxes have 32 bits
 constexpr int widest_copy = 16, narrowest_copy = 4;  // bytes
@@ -196,31 +197,50 @@ std::string rejection_of(const Plan& plan, const Problem& problem, const GpuDesc
 
 double slowdown_of(Mma mma) { return mma == Mma::wgmma ? 1 : mma == Mma::fma ? fma_slowdown : mma_sync_slowdown; }
 
-/// Of a plan by tma: multiprocessors take programs in rounds.
-double boxed_microseconds(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
-  const auto real = [](i64 number) { return static_cast<double>(number); };
-  const i64 programs = cdiv(problem.m, plan.tile.m) * cdiv(problem.n, plan.tile.n);
-  const double rounds = real(cdiv(programs, gpu.multiprocessors)), steps = real(cdiv(problem.k, plan.tile.k));
-  const double outputs = real(plan.tile.m * plan.tile.n), edges = real(plan.tile.m + plan.tile.n);
-  const double bytes = edges * real(plan.tile.k) * 2;
-  const double step = std::max(outputs * real(plan.tile.k) * step_time, bytes * byte_time);
-  const double operands = (real(problem.m) + real(problem.n)) * real(problem.k) * 2;
-  return launch_time + std::max(rounds * steps * step, operands / memory_bytes) +
-         (plan.teams > 1 ? 1 : rounds) * outputs * store_time;
+/// What a model needs of a plan, as real numbers.
+struct Amounts {
+  double programs, steps, outputs, elements;  // of a tile: outputs, and operands of a step
+  double operand_bytes;                       // of A and B, each read once
+
+  Amounts(const Problem& problem, const Plan& plan)
+      : programs(static_cast<double>(cdiv(problem.m, plan.tile.m)) * static_cast<double>(cdiv(problem.n, plan.tile.n))),
+        steps(static_cast<double>(cdiv(problem.k, plan.tile.k))),
+        outputs(static_cast<double>(plan.tile.m * plan.tile.n)),
+        elements(static_cast<double>((plan.tile.m + plan.tile.n) * plan.tile.k)),
+        operand_bytes((static_cast<double>(problem.m) + static_cast<double>(problem.n)) *
+                      static_cast<double>(problem.k) * static_cast<double>(size_of(problem.input))) {}
+};
+
+/// Of a plan by tma: multiprocessors take programs in rounds. Small boxes do not reach the memory's rate.
+double boxed_microseconds(const Amounts& of, const Plan& plan, const GpuDescription& gpu) {
+  const double rounds = std::ceil(of.programs / static_cast<double>(gpu.multiprocessors));
+  const double edges = static_cast<double>(plan.tile.m + plan.tile.n), rate = memory_rate * edges / (edges + 64);
+  const double step =
+      std::max(of.outputs * static_cast<double>(plan.tile.k) * boxed_multiply_time, of.elements * 2 * boxed_byte_time);
+  const double store = (plan.teams > 1 ? 1 : rounds) * of.outputs * boxed_store_time;
+  return launch_time + std::max(rounds * of.steps * step, of.operand_bytes / rate) + store;
+}
+
+/// Of another plan: as many programs as fit run side by side on a multiprocessor, and wait for their copies.
+double copied_microseconds(const Amounts& of, const Plan& plan, DType input, const GpuDescription& gpu) {
+  const auto multiprocessors = static_cast<double>(gpu.multiprocessors);
+  const auto resident = static_cast<double>(std::max<i64>(gpu.shared_bytes / shared_bytes_of(plan, input), 1));
+  double step = static_cast<double>(plan.tile.k) * of.outputs * slowdown_of(plan.mma) + operand_cost * of.elements;
+  step *= multiply_time * (resident < 2 ? alone_cost : 1);
+  double wait = latency / static_cast<double>(plan.stages);
+  if (settles(plan)) {
+    step = std::max(step, of.elements * settle_time);
+    wait = of.elements * settle_latency;
+  }
+  const double busy = std::ceil(of.programs / multiprocessors) * of.steps * step;
+  const double waiting = std::ceil(of.programs / (multiprocessors * resident)) * of.steps * wait;
+  return launch_time + std::max({busy, waiting, of.operand_bytes / memory_rate});
 }
 
 double modelled_microseconds(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
-  if (plan.a == Mover::tma) return boxed_microseconds(problem, plan, gpu);
-  const double m = static_cast<double>(plan.tile.m), n = static_cast<double>(plan.tile.n);
-  const i64 programs = cdiv(problem.m, plan.tile.m) * cdiv(problem.n, plan.tile.n);
-  const double multiply = m * n * slowdown_of(plan.mma);
-  const double waves = static_cast<double>(cdiv(programs, gpu.multiprocessors));
-  // With a second program beside it, a multiprocessor has something to do while the first one waits at a barrier.
-  const double alone = 2 * shared_bytes_of(plan, problem.input) > gpu.shared_bytes ? alone_cost : 1;
-  const double step = static_cast<double>(plan.tile.k) * (multiply + operand_cost * (m + n)) / costs_a_microsecond;
-  const double steps = static_cast<double>(cdiv(problem.k, plan.tile.k));
-  return launch_time +
-         waves * steps * std::max(alone * step, microseconds_to_memory / static_cast<double>(plan.stages));
+  const Amounts amounts(problem, plan);
+  return plan.a == Mover::tma ? boxed_microseconds(amounts, plan, gpu)
+                              : copied_microseconds(amounts, plan, problem.input, gpu);
 }
 
 }  // namespace
