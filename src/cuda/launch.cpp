@@ -25,6 +25,8 @@ std::string_view name_of(Via via) {
                                   : "tma";
 }
 
+constexpr int most_role_warps = 8;  // that multiply, beside those that bring blocks
+
 /// What multiplies under a launch on an architecture.
 Tensor tensor_of(const Launch& how, const std::string& architecture) {
   const bool on_device = architecture == "sm_90a", by_fours = how.warps % 4 == 0;
@@ -32,6 +34,16 @@ Tensor tensor_of(const Launch& how, const std::string& architecture) {
     throw Error(ErrorCode::plan_unavailable,
                 on_device ? fmt::format("a launch with wgmma of {} warps: give a multiple of 4", how.warps)
                           : fmt::format("a launch with wgmma on {}: it is there on sm_90a alone", architecture));
+  }
+  for (const Move& move : how.moves) {
+    if (move.via != Via::tma) continue;
+    if (!on_device || !by_fours || how.tensor == Tensor::mma_sync || how.warps * how.teams > most_role_warps) {
+      throw Error(
+          ErrorCode::plan_unavailable,
+          fmt::format("a launch by tma of {} teams of {} warps on {}: give 4 warps and 1 or 2 teams, or 8 warps, "
+                      "wgmma, and sm_90a",
+                      how.teams, how.warps, architecture));
+    }
   }
   return how.tensor.value_or(on_device && by_fours ? Tensor::wgmma : Tensor::mma_sync);
 }

@@ -265,15 +265,16 @@ i64 shared_bytes_of(const Plan& plan, DType input) {
   constexpr i64 alignment = 1024;  // of a block
   const i64 element = size_of(input);
   const auto whole = [](i64 bytes) { return cdiv(bytes, alignment) * alignment; };
-  const i64 blocks = whole(plan.tile.m * plan.tile.k * element) + whole(plan.tile.n * plan.tile.k * element);
+  const i64 left = whole(plan.tile.m * plan.tile.k * element), right = whole(plan.tile.n * plan.tile.k * element);
   // Rows that are realigned arrive with 32 bytes more each, along the axis that makes more of them, and settle in two
-  // blocks besides.
+  // blocks besides; those of the left operand of wgmma do not.
   const auto raw = [&](i64 edge) { return whole(edge * plan.tile.k * element + 32 * std::max(edge, plan.tile.k)); };
-  const i64 stage = settles(plan) ? raw(plan.tile.m) + raw(plan.tile.n) : blocks;
+  const i64 stage = settles(plan) ? raw(plan.tile.m) + raw(plan.tile.n) : left + right;
   // Each warp stages 16 rows of its part of the output behind them, of at most 256 bytes and 16 more.
   const i64 staging = plan.teams * plan.warps * 16 * (256 + 16);
   const i64 barriers = plan.a == Mover::tma ? 16 * plan.stages + 8 * plan.teams : 0;
-  return plan.stages * stage + (settles(plan) ? 2 * blocks : 0) + staging + barriers;
+  const i64 settled = !settles(plan) ? 0 : plan.mma == Mma::wgmma ? right : left + right;
+  return plan.stages * stage + 2 * settled + staging + barriers;
 }
 
 PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, const GpuDescription& gpu) {

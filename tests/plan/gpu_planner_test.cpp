@@ -22,7 +22,8 @@ TEST(GpuPlanner, MoversFollowTheLayouts) {
     const Plan chosen = choose_gpu_plan(problem(4096, 4096, 4096, a, b), parse_plan(text), large).plan;
     return std::pair{chosen.a, chosen.b};
   };
-  EXPECT_EQ(movers(aligned, aligned), (std::pair{Mover::async_copy, Mover::async_copy}));
+  EXPECT_EQ(movers(aligned, aligned), (std::pair{Mover::tma, Mover::tma}));
+  EXPECT_EQ(movers(aligned, aligned, "mma=mma_sync"), (std::pair{Mover::async_copy, Mover::async_copy}));
   EXPECT_EQ(movers(odd, odd), (std::pair{Mover::realign, Mover::realign}));
   EXPECT_EQ(movers(odd, aligned), (std::pair{Mover::realign, Mover::async_copy}));
   EXPECT_EQ(movers(odd, aligned, "64x64x64"), (std::pair{Mover::realign, Mover::realign})) << "a kernel less";
@@ -53,11 +54,27 @@ TEST(GpuPlanner, DefaultPlansAreFewAndARequestGoesBeyondThem) {
     }
     return ranked;
   };
-  EXPECT_EQ(tiles(problem(512, 512, 512), large).size(), 3u);
+  EXPECT_EQ(tiles(problem(512, 512, 512), large).size(), 5u);
+  EXPECT_EQ(tiles(problem(512, 512, 512), small).size(), 3u);
   EXPECT_EQ(tiles(problem(512, 512, 512, stepped), large), (std::vector<TileShape>{{64, 64, 64}}));
-  EXPECT_EQ(tiles(problem(512, 512, 512), {4, 22000}), (std::vector<TileShape>{{64, 32, 32}}))
+  EXPECT_EQ(tiles(problem(512, 512, 512), {4, 24000}), (std::vector<TileShape>{{64, 32, 32}}))
       << "no default plan fits this device";
   EXPECT_EQ(choose_gpu_plan(problem(512, 512, 512), parse_plan("64x32x32"), large).plan.tile, (TileShape{64, 32, 32}));
+}
+
+TEST(GpuPlanner, AlignedOperandsComeByTmaWhereItExists) {
+  const auto mover = [](const Problem& p, const GpuDescription& gpu) { return choose_gpu_plan(p, {}, gpu).plan.a; };
+  EXPECT_EQ(mover(problem(4096, 4096, 4096), large), Mover::tma);
+  EXPECT_EQ(mover(problem(4096, 4096, 4096), small), Mover::async_copy);
+  EXPECT_EQ(mover(problem(4096, 4096, 0), large), Mover::async_copy) << "nothing to make a map of";
+  EXPECT_EQ(mover(problem(4096, 4096, i64{1} << 31), large), Mover::async_copy) << "coordinates have 32 bits";
+  EXPECT_EQ(mover(problem(4096, 4096, 4096, {UnitAxis::k, 8}), large), Mover::async_copy);
+  EXPECT_EQ(mover(problem(4096, 4096, 4096, {UnitAxis::k, 16, false}), large), Mover::async_copy) << "runs backward";
+  EXPECT_EQ(mover(problem(64, 64, 64, aligned, aligned, DType::f32), large), Mover::async_copy);
+  const Plan plan = choose_gpu_plan(problem(8192, 8192, 8192), parse_plan("128x128x64"), large).plan;
+  EXPECT_EQ(to_string(plan), "128x128x64 w4 s6 t2 order=grouped(8) split=none a=tma b=tma mma=wgmma");
+  EXPECT_EQ(choose_gpu_plan(problem(512, 512, 512), parse_plan("128x128x64 a=async_copy"), large).plan.b,
+            Mover::async_copy);
 }
 
 TEST(GpuPlanner, InstructionsFollowTheType) {
@@ -75,7 +92,7 @@ TEST(GpuPlanner, InstructionsFollowTheType) {
 TEST(GpuPlanner, LargeProductsTakeLargeTilesAndFlatOnesFlatTiles) {
   const TileShape square = choose_gpu_plan(problem(8192, 8192, 8192), {}, large).plan.tile;
   EXPECT_GE(square.m * square.n, 128 * 128);
-  EXPECT_EQ(choose_gpu_plan(problem(1, 8192, 8192), {}, large).plan.tile.m, 16);
+  EXPECT_EQ(choose_gpu_plan(problem(1, 28672, 4096), {}, large).plan.tile.m, 16);
   EXPECT_EQ(choose_gpu_plan(problem(8192, 8192, 8192), {}, large).plan.order, (Order{OrderKind::grouped, 8}));
 }
 
@@ -121,6 +138,13 @@ TEST(GpuPlanner, RefusesWhatNoGpuCanDoWithTheReason) {
   refused("b=direct", ErrorCode::plan_unavailable, "b=direct is the target cpu's. Use b=gather");
   refused("b=async_copy", ErrorCode::plan_value, "Use b=realign", problem(512, 512, 512, aligned, odd));
   refused("b=realign", ErrorCode::plan_value, "Use b=gather", problem(512, 512, 512, aligned, stepped));
+  refused("128x128x64 a=tma", ErrorCode::plan_value, "a=tma does not suit", problem(512, 512, 512, odd));
+  refused("128x128x64 a=tma b=async_copy", ErrorCode::plan_unavailable, "both operands come by tma, or none");
+  refused("128x128x64 a=tma b=tma mma=mma_sync", ErrorCode::plan_unavailable, "tma wants mma=wgmma");
+  refused("128x128x64 t2 a=async_copy", ErrorCode::plan_unavailable, "t2 wants a=tma b=tma");
+  refused("128x128x64 w8 t2", ErrorCode::plan_unavailable, "2 teams of 8 warps");
+  refused("128x128x64 t3", ErrorCode::plan_value, "1 or 2 programs at once");
+  refused("128x128x64 a=tma b=tma", ErrorCode::plan_unavailable, "", problem(512, 512, 512), small);
   refused("64x32x32 mma=wgmma", ErrorCode::plan_unavailable, "compute capability 9.0", problem(512, 512, 512), small);
   refused("16x64x64 mma=wgmma", ErrorCode::plan_unavailable, "a multiple of 64 rows");
   refused("mma=wgmma", ErrorCode::plan_unavailable, "Use mma=fma", problem(64, 64, 64, aligned, aligned, DType::f32));

@@ -27,7 +27,8 @@ Plan any_plan() {
   plan.stages = any_positive();
   if (*rc::gen::arbitrary<bool>()) plan.order = {OrderKind::grouped, any_positive()};
   if (*rc::gen::arbitrary<bool>()) plan.split = {SplitKind::split_k, any_positive()};
-  plan.a = *rc::gen::element(Mover::pack, Mover::gather, Mover::direct);
+  plan.a = *rc::gen::element(Mover::pack, Mover::gather, Mover::direct, Mover::tma);
+  if (plan.a == Mover::tma) plan.teams = any_positive();
   plan.b = *rc::gen::element(Mover::pack, Mover::gather, Mover::direct);
   plan.mma = *rc::gen::element(Mma::portable, Mma::avx2, Mma::avx512, Mma::avx512_bf16);
   return plan;
@@ -35,8 +36,9 @@ Plan any_plan() {
 
 /// The plan that a request names in full; fails if a field is missing.
 Plan named(const PlanRequest& request) {
-  return {request.tile.value(),  request.warps.value(), request.stages.value(), request.order.value(),
-          request.split.value(), request.a.value(),     request.b.value(),      request.mma.value()};
+  return {request.tile.value(),      request.warps.value(), request.stages.value(),
+          request.teams.value_or(1), request.order.value(), request.split.value(),
+          request.a.value(),         request.b.value(),     request.mma.value()};
 }
 
 TEST(PlanText, PrintedPlansParseBack) {
@@ -56,7 +58,7 @@ TEST(PlanText, FieldsBehindTheTileComeInAnyOrder) {
       words.push_back(text.substr(at, end - at));
       at = end + 1;
     }
-    RC_ASSERT(words.size() == 8u);
+    RC_ASSERT(words.size() == (plan.a == Mover::tma ? 9u : 8u));
     std::string shuffled = words[0];
     std::vector<std::string> rest(words.begin() + 1, words.end());
     while (!rest.empty()) {
@@ -69,8 +71,10 @@ TEST(PlanText, FieldsBehindTheTileComeInAnyOrder) {
 }
 
 TEST(PlanText, TheDocumentedFormIsPrinted) {
-  const Plan plan{{64, 32, 32}, 1, 1, {OrderKind::grouped, 8}, {}, Mover::pack, Mover::gather, Mma::avx512};
+  const Plan plan{{64, 32, 32}, 1, 1, 1, {OrderKind::grouped, 8}, {}, Mover::pack, Mover::gather, Mma::avx512};
   EXPECT_EQ(to_string(plan), "64x32x32 w1 s1 order=grouped(8) split=none a=pack b=gather mma=avx512");
+  const Plan boxed{{128, 128, 64}, 4, 6, 2, {OrderKind::grouped, 8}, {}, Mover::tma, Mover::tma, Mma::wgmma};
+  EXPECT_EQ(to_string(boxed), "128x128x64 w4 s6 t2 order=grouped(8) split=none a=tma b=tma mma=wgmma");
 }
 
 TEST(PlanText, MissingFieldsStayOpen) {
@@ -135,7 +139,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"split=stream_k", value, "split=stream_k", "split=none"},
         Refused{"split=split_k(0)", value, "split=split_k(0)", "from 1"},
         Refused{"split=split_k", syntax, "split=split_k", "split_k(S)"},
-        Refused{"a=tma", value, "a=tma", "pack, gather"}, Refused{"b=", value, "b=", "pack, gather"},
+        Refused{"a=bulk", value, "a=bulk", "pack, gather"}, Refused{"b=", value, "b=", "pack, gather"},
         Refused{"mma=wmma", value, "mma=wmma", "portable, avx2, avx512"}, Refused{"=8", syntax, "=8", "mma="}));
 
 TEST(LayoutText, SaysAxisAndAlignment) {

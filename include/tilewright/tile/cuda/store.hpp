@@ -122,22 +122,28 @@ struct Piece {
     const int lane = lane_index(), own = lane / chunks, chunk = lane % chunks;
     const i64 stride = Axis == 1 ? target.rows.stride() : target.cols.stride();
     const unsigned long long begin = address(own, 0);
-    uint4 values[turns];
-#pragma unroll
-    for (int n = 0; n < turns; ++n) {
-      values[n] = ptx::load_shared_chunk(area + static_cast<u32>((own + n * down) % 16 * Area::pitch + chunk * 16));
-    }
     const bool inside = span.first <= along && along + inner <= span.last;
+    // Reads in flight. Where threads also have fragments of operands to hold, four of them spill a register.
+    constexpr int most = L::team.tensor == Tensor::wgmma ? 4 : 2, batch = turns < most ? turns : most;
 #pragma unroll
-    for (int n = 0; n < turns; ++n) {
-      const int l = own + n * down;
-      if (own >= down || l >= 16 || line + l < rows.first || line + l >= rows.last) continue;
-      const u32 before = shift<Shifted>(l);
-      if (Shifted && chunk == 0 && before != 0) continue;  // one end of the line
-      const int at = along + chunk * unit - static_cast<int>(before) / es;
-      if (inside || (span.first <= at && at + unit <= span.last)) {
-        const unsigned long long to = begin + static_cast<unsigned long long>(stride * (n * down)) * es;
-        *reinterpret_cast<uint4*>(to - before + static_cast<unsigned>(chunk * 16)) = values[n];
+    for (int first = 0; first < turns; first += batch) {
+      uint4 values[batch];
+#pragma unroll
+      for (int n = 0; n < batch; ++n) {
+        const int l = (own + (first + n) * down) % 16;
+        values[n] = ptx::load_shared_chunk(area + static_cast<u32>(l * Area::pitch + chunk * 16));
+      }
+#pragma unroll
+      for (int n = 0; n < batch; ++n) {
+        const int l = own + (first + n) * down;
+        if (own >= down || l >= 16 || line + l < rows.first || line + l >= rows.last) continue;
+        const u32 before = shift<Shifted>(l);
+        if (Shifted && chunk == 0 && before != 0) continue;  // one end of the line
+        const int at = along + chunk * unit - static_cast<int>(before) / es;
+        if (inside || (span.first <= at && at + unit <= span.last)) {
+          const unsigned long long to = begin + static_cast<unsigned long long>(stride * (l - own)) * es;
+          *reinterpret_cast<uint4*>(to - before + static_cast<unsigned>(chunk * 16)) = values[n];
+        }
       }
     }
     if (Shifted) write_ends<true>(span, rows);
