@@ -6,11 +6,6 @@
 #include "check/problem.hpp"
 #include "plan/compiled_tiles.hpp"
 
-namespace tilewright::exact {
-// What GoogleTest shows of a parameter.
-void PrintTo(const BuiltinKernel& kernel, std::ostream* out) { *out << kernel.name; }
-}  // namespace tilewright::exact
-
 namespace {
 
 using namespace tilewright;
