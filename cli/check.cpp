@@ -48,13 +48,13 @@ std::string layout_text(const exact::LayoutChoice& layout) {
   return fmt::format("a {}, b {}, c {}", exact::name_of(layout.a), exact::name_of(layout.b), exact::name_of(layout.c));
 }
 
-/// Lines of at most 80 columns: the first with one indent, what is wrapped from it with two more blanks.
-std::string indented(std::string_view text, std::size_t indent) {
+/// Lines of at most 80 columns: the first with one indent, those wrapped from it with another.
+std::string indented(std::string_view text, std::size_t indent, std::size_t further) {
   std::string out;
   std::size_t blanks = indent;
-  for (const std::string& line : wrap(text, 78 - indent)) {
+  for (const std::string& line : wrap(text, 80 - further)) {
     out += fmt::format("{}{}\n", std::string(blanks, ' '), line);
-    blanks = indent + 2;
+    blanks = further;
   }
   return out;
 }
@@ -64,7 +64,7 @@ std::string faults_text(std::string_view report) {
   std::string text;
   while (!report.empty()) {
     const std::size_t end = std::min(report.find('\n'), report.size());
-    text += indented(report.substr(0, end), 2);
+    text += indented(report.substr(0, end), 2, 4);
     report.remove_prefix(std::min(end + 1, report.size()));
   }
   return text;
@@ -80,7 +80,7 @@ std::string failures_text(const auto& result) {
                                         : failure.count == 2 ? "; another check of it says the same"
                                                              : fmt::format("; {} other checks of it say the same",
                                                                            grouped(failure.count - 1))),
-                            0);
+                            0, 2);
     text += faults_text(failure.text);
   }
   const i64 untold = result.different_failures - static_cast<i64>(result.failures.size());
@@ -203,7 +203,8 @@ int check_device(bool json) {
       "Exact check of default plans on {}\n"
       "  shapes       {}, around the tiles' boundaries, ones, primes, 130x70x65\n"
       "  layouts      {} for each operand, element types in turn\n"
-      "  checks       {}, {} failed: small whole numbers, all bits of the outputs' memory compared\n"
+      "  checks       {}, {} failed: small whole numbers, all bits of the outputs'\n"
+      "               memory compared\n"
       "  covered      {} outputs\n",
       name, result.shapes, result.layouts, grouped(result.checks), grouped(result.failed), grouped(result.outputs));
   print(text + failures_text(result) + fmt::format("\n{}\n", passed ? "PASS" : "FAIL"));
@@ -230,13 +231,21 @@ int check_problem(const MatrixView& a, const MatrixView& b, const MutableMatrixV
                          {"faults", faults}};
     print(json_line(object));
   } else {
-    print(fmt::format(
-        "Exact check of {}x{}x{} over GF(2^61 - 1)\n  plan      {}\n  a         {}\n  b         {}\n  c         {}\n"
-        "  covered   {} programs, {} loads, {} stores, {} outputs, {} partial sums\n{}{}\n",
-        c.rows, c.cols, a.cols, to_string(plan), to_string(a), to_string(b), to_string(c), grouped(report.programs),
-        grouped(report.loads), grouped(report.stores), grouped(report.outputs), grouped(report.partial_sums),
-        report.passed() ? "" : faults_text(report.text()),
-        report.passed() ? "PASS: the program's addresses and sums are exact (element values were not used)." : "FAIL"));
+    std::string text = fmt::format("Exact check of {}x{}x{} over GF(2^61 - 1)\n", c.rows, c.cols, a.cols);
+    const auto line = [&](std::string_view name, const std::string& value) {
+      text += indented(fmt::format("{:<9} {}", name, value), 2, 12);
+    };
+    line("plan", to_string(plan));
+    line("a", to_string(a));
+    line("b", to_string(b));
+    line("c", to_string(c));
+    line("covered", fmt::format("{} program{}, {} loads, {} stores, {} outputs, {} partial sums",
+                                grouped(report.programs), report.programs == 1 ? "" : "s", grouped(report.loads),
+                                grouped(report.stores), grouped(report.outputs), grouped(report.partial_sums)));
+    if (!report.passed()) text += faults_text(report.text());
+    text += report.passed() ? "PASS: the program's addresses and sums are exact (element values were not used).\n"
+                            : "FAIL\n";
+    print(text);
   }
   return report.passed() ? 0 : 1;
 }

@@ -86,7 +86,11 @@ std::string verdict_lines(const Outcome& outcome) {
 std::string outcome_text(const Outcome& outcome) {
   std::string text = operand_line("A", outcome.a) + operand_line("B", outcome.b);
   text += fmt::format("{:<10} {}\n", "C = A*B", to_string(outcome.c));
-  text += fmt::format("{:<10} {}\n", "plan", to_string(outcome.choice.plan));
+  std::string_view name = "plan";
+  for (const std::string& line : wrap(to_string(outcome.choice.plan), 69)) {
+    text += fmt::format("{:<10} {}\n", name, line);
+    name = "";
+  }
   for (const std::string& line : wrap(outcome.choice.reason, 69)) text += fmt::format("{:<10} {}\n", "", line);
   if (outcome.gpu) {
     text += fmt::format("{:<10} cuda: {}\n", "target", outcome.gpu->device);
@@ -111,11 +115,11 @@ std::string outcome_text(const Outcome& outcome) {
     const auto rate = [](i64 bytes, double seconds) {
       return seconds > 0 ? fmt::format("{:.3g} GB/s", static_cast<double>(bytes) / seconds * 1e-9) : "no time";
     };
-    text +=
-        fmt::format("\n{:<10} the second run, measured once; the first took {:.3f} ms with the kernel's preparation\n",
-                    "", gpu.first * 1e3);
-    text += fmt::format("{:<10} {:.3f} ms from the files to the device ({} bytes, {})\n", "copies", gpu.upload * 1e3,
-                        grouped(gpu.upload_bytes), rate(gpu.upload_bytes, gpu.upload));
+    text += fmt::format("\n{:<10} the second run, measured once; the first took {:.3f} ms, with the\n", "",
+                        gpu.first * 1e3);
+    text += fmt::format("{:<10} preparation of the kernel\n", "");
+    text += fmt::format("{:<10} {:.3f} ms from the files to the device\n", "copies", gpu.upload * 1e3);
+    text += fmt::format("{:<10} ({} bytes, {})\n", "", grouped(gpu.upload_bytes), rate(gpu.upload_bytes, gpu.upload));
     text += fmt::format("{:<10} {:.3f} ms back ({} bytes, {})\n", "", gpu.download * 1e3, grouped(gpu.download_bytes),
                         rate(gpu.download_bytes, gpu.download));
   } else {
