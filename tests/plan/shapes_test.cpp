@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -39,6 +41,20 @@ TEST(Shapes, LayoutColumnsAreIgnoredAndWeightDefaultsToOne) {
   ASSERT_EQ(shapes.size(), 1u);
   EXPECT_EQ(shapes[0].k, 7);
   EXPECT_EQ(shapes[0].weight, 1);
+}
+
+TEST(Shapes, RemarksMayStandBeforeTheHeader) {
+  const auto shapes = parse_shapes("# Shapes, of m models (n, k)\n#\n# m, n\nname,m,n,k\nx,5,6,7\n", "x.csv");
+  ASSERT_EQ(shapes.size(), 1u);
+  EXPECT_EQ(shapes[0].k, 7);
+}
+
+TEST(Shapes, TheSuitesOfTheBenchAreLists) {
+  for (const char* suite : {"cpu.csv", "gpu.csv"}) {
+    std::ifstream file(std::string(TILEWRIGHT_SOURCE_DIR "/bench/suites/") + suite);
+    const std::string csv((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_GE(parse_shapes(csv, suite).size(), 10u);
+  }
 }
 
 TEST(Shapes, AByteOrderMarkIsNoPartOfTheHeader) {
