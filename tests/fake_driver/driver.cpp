@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -23,7 +24,7 @@ struct Block {
   int device;
 };
 std::map<unsigned long long, Block> memory;  // of the devices, by address
-std::vector<std::string*> modules;
+std::deque<std::string> modules;
 std::atomic<long> launches = 0, loads = 0;
 std::atomic<const void*> last_function = nullptr;
 std::atomic<int> last_device = -1;
@@ -122,8 +123,7 @@ int cuModuleLoadData(void** module, const void* image) {
   const char* const text = static_cast<const char*>(image);
   if (std::strncmp(text, "refused", 7) == 0) return no_binary;
   const std::lock_guard lock(mutex);
-  modules.push_back(new std::string(text));
-  *module = modules.back();
+  *module = &modules.emplace_back(text);
   ++loads;
   return success;
 }
