@@ -12,6 +12,7 @@
 #include "cuda/pack.hpp"
 #include "gemm/cuda_kernel.hpp"
 #include "plan/gpu_planner.hpp"
+#include "plan/number.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -91,9 +92,13 @@ std::string kernel_text(const Facts& facts) {
 
 std::string text_of(const Facts& facts) {
   const Plan& plan = facts.choice.plan;
-  std::string text = fmt::format("C[{}x{}] = A[{}x{}] * B[{}x{}], {} to {}, on {}\n\n", facts.problem.m,
-                                 facts.problem.n, facts.problem.m, facts.problem.k, facts.problem.k, facts.problem.n,
-                                 name_of(facts.problem.input), name_of(facts.problem.output), facts.device.name);
+  std::string text =
+      plan::wrapped(fmt::format("C[{}x{}] = A[{}x{}] * B[{}x{}], {} to {},", facts.problem.m, facts.problem.n,
+                                facts.problem.m, facts.problem.k, facts.problem.k, facts.problem.n,
+                                name_of(facts.problem.input), name_of(facts.problem.output)),
+                    2);
+  const std::string where = "on " + facts.device.name;
+  text += (text.size() + 1 + where.size() <= 80 ? " " : "\n  ") + where + "\n\n";
   const auto line = [&](std::string_view name, const std::string& value) {
     bool first = true;
     for (const std::string& part : wrap(value, 66)) {
@@ -118,9 +123,8 @@ std::string text_of(const Facts& facts) {
   for (const Candidate& candidate : facts.choice.candidates) {
     const Plan& p = candidate.plan;
     const std::string name = fmt::format("{}x{}x{} w{} s{}", p.tile.m, p.tile.n, p.tile.k, p.warps, p.stages);
-    text +=
-        fmt::format("  {:<22} {}\n", name,
-                    candidate.rejected.empty() ? fmt::format("{:.1f} us", candidate.microseconds) : candidate.rejected);
+    text += candidate.rejected.empty() ? fmt::format("  {:<22} {:>10.1f} us\n", name, candidate.microseconds)
+                                       : fmt::format("  {:<22} {}\n", name, plan::wrapped(candidate.rejected, 25));
   }
   return text;
 }

@@ -19,8 +19,8 @@ namespace tilewright::cuda {
 /// Empty if kernels can be launched here; else why not, in one sentence.
 std::string unavailable();
 
-/// The file with the kernels that were compiled with the library (docs/cuda.md), for a program that keeps it elsewhere
-/// than beside itself. Counts if called before the first launch; an empty name means no pack.
+/// The file with the kernels that were compiled with the library, for a program that is not installed with it:
+/// docs/cuda.md has where it is looked for. Counts if called before the first launch; an empty name means no pack.
 void use_kernel_pack(const std::string& file);
 
 /// A kernel as text, for the run-time compiler. The type names are those of the host, written out with their

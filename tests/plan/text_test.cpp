@@ -90,6 +90,7 @@ TEST(PlanText, MissingFieldsStayOpen) {
 }
 
 struct Refused {
+  const char* name;  // of the test
   const char* text;
   ErrorCode code;
   const char* word;     // must be in the message
@@ -114,33 +115,43 @@ constexpr ErrorCode syntax = ErrorCode::plan_syntax, value = ErrorCode::plan_val
 INSTANTIATE_TEST_SUITE_P(
     Words, PlanTextRefused,
     ::testing::Values(
-        Refused{"64x32x32 cluster=2", syntax, "cluster=2", "order=linear|grouped(G)"},
-        Refused{"fast", syntax, "fast", "BMxBNxBK"}, Refused{"64x32", syntax, "64x32", "64x32x32"},
-        Refused{"64x32x32x8", syntax, "64x32x32x8", "BMxBNxBK"}, Refused{"64x32xx", syntax, "64x32xx", "BMxBNxBK"},
-        Refused{"64x3.5x32", syntax, "64x3.5x32", "BMxBNxBK"}, Refused{"64X32X32", syntax, "64X32X32", "64x32x32"},
-        Refused{"0x32x32", value, "0x32x32", "from 1"}, Refused{"-64x32x32", value, "-64x32x32", "from 1"},
-        Refused{"64x32x9223372036854775808", value, "64x32x9223372036854775808", "9223372036854775807"},
-        Refused{"64x32x32 64x32x32", syntax, "64x32x32", "once"}, Refused{"w1 64x32x32", syntax, "64x32x32", "first"},
-        Refused{"w1 w2", syntax, "w2", "once"}, Refused{"s1 s1", syntax, "s1", "once"},
-        Refused{"order=linear order=linear", syntax, "order=linear", "once"},
-        Refused{"split=none split=split_k(2)", syntax, "split=split_k(2)", "once"},
-        Refused{"a=pack a=gather", syntax, "a=gather", "once"}, Refused{"b=pack b=pack", syntax, "b=pack", "once"},
-        Refused{"mma=avx2 mma=avx2", syntax, "mma=avx2", "once"}, Refused{"w0", value, "w0", "wN"},
-        Refused{"w-1", value, "w-1", "wN"}, Refused{"s99999999999999999999", value, "s99999999999999999999", "sN"},
-        Refused{"w1x", syntax, "w1x", "wN"}, Refused{"w", syntax, "w", "wN"},
-        Refused{"order=zigzag", value, "order=zigzag", "order=grouped(G)"},
-        Refused{"order=grouped", syntax, "order=grouped", "order=grouped(G)"},
-        Refused{"order=grouped(0)", value, "order=grouped(0)", "from 1"},
-        Refused{"order=grouped(-3)", value, "order=grouped(-3)", "from 1"},
-        Refused{"order=grouped(x)", syntax, "order=grouped(x)", "order=grouped(G)"},
-        Refused{"order=grouped()", syntax, "order=grouped()", "order=grouped(G)"},
-        Refused{"order=grouped(8", syntax, "order=grouped(8", "order=grouped(G)"},
-        Refused{"order=", value, "order=", "order=linear"},
-        Refused{"split=stream_k", value, "split=stream_k", "split=none"},
-        Refused{"split=split_k(0)", value, "split=split_k(0)", "from 1"},
-        Refused{"split=split_k", syntax, "split=split_k", "split_k(S)"},
-        Refused{"a=bulk", value, "a=bulk", "pack, gather"}, Refused{"b=", value, "b=", "pack, gather"},
-        Refused{"mma=wmma", value, "mma=wmma", "portable, avx2, avx512"}, Refused{"=8", syntax, "=8", "mma="}));
+        Refused{"WordUnknown", "64x32x32 cluster=2", syntax, "cluster=2", "order=linear|grouped(G)"},
+        Refused{"WordWithoutAKey", "fast", syntax, "fast", "BMxBNxBK"},
+        Refused{"TileOfTwo", "64x32", syntax, "64x32", "64x32x32"},
+        Refused{"TileOfFour", "64x32x32x8", syntax, "64x32x32x8", "BMxBNxBK"},
+        Refused{"TileUnfinished", "64x32xx", syntax, "64x32xx", "BMxBNxBK"},
+        Refused{"TileNotWhole", "64x3.5x32", syntax, "64x3.5x32", "BMxBNxBK"},
+        Refused{"TileInCapitals", "64X32X32", syntax, "64X32X32", "64x32x32"},
+        Refused{"TileOfZero", "0x32x32", value, "0x32x32", "from 1"},
+        Refused{"TileNegative", "-64x32x32", value, "-64x32x32", "from 1"},
+        Refused{"TileTooLong", "64x32x9223372036854775808", value, "64x32x9223372036854775808", "9223372036854775807"},
+        Refused{"TileTwice", "64x32x32 64x32x32", syntax, "64x32x32", "once"},
+        Refused{"TileNotFirst", "w1 64x32x32", syntax, "64x32x32", "first"},
+        Refused{"WarpsTwice", "w1 w2", syntax, "w2", "once"}, Refused{"StagesTwice", "s1 s1", syntax, "s1", "once"},
+        Refused{"OrderTwice", "order=linear order=linear", syntax, "order=linear", "once"},
+        Refused{"SplitTwice", "split=none split=split_k(2)", syntax, "split=split_k(2)", "once"},
+        Refused{"MoverOfATwice", "a=pack a=gather", syntax, "a=gather", "once"},
+        Refused{"MoverOfBTwice", "b=pack b=pack", syntax, "b=pack", "once"},
+        Refused{"MmaTwice", "mma=avx2 mma=avx2", syntax, "mma=avx2", "once"},
+        Refused{"WarpsOfZero", "w0", value, "w0", "wN"}, Refused{"WarpsNegative", "w-1", value, "w-1", "wN"},
+        Refused{"StagesTooLong", "s99999999999999999999", value, "s99999999999999999999", "sN"},
+        Refused{"WarpsWithATail", "w1x", syntax, "w1x", "wN"}, Refused{"WarpsWithoutANumber", "w", syntax, "w", "wN"},
+        Refused{"OrderUnknown", "order=zigzag", value, "order=zigzag", "order=grouped(G)"},
+        Refused{"GroupMissing", "order=grouped", syntax, "order=grouped", "order=grouped(G)"},
+        Refused{"GroupOfZero", "order=grouped(0)", value, "order=grouped(0)", "from 1"},
+        Refused{"GroupNegative", "order=grouped(-3)", value, "order=grouped(-3)", "from 1"},
+        Refused{"GroupOfLetters", "order=grouped(x)", syntax, "order=grouped(x)", "order=grouped(G)"},
+        Refused{"GroupEmpty", "order=grouped()", syntax, "order=grouped()", "order=grouped(G)"},
+        Refused{"GroupUnclosed", "order=grouped(8", syntax, "order=grouped(8", "order=grouped(G)"},
+        Refused{"OrderEmpty", "order=", value, "order=", "order=linear"},
+        Refused{"SplitUnknown", "split=stream_k", value, "split=stream_k", "split=none"},
+        Refused{"PartsOfZero", "split=split_k(0)", value, "split=split_k(0)", "from 1"},
+        Refused{"PartsMissing", "split=split_k", syntax, "split=split_k", "split_k(S)"},
+        Refused{"MoverUnknown", "a=bulk", value, "a=bulk", "pack, gather"},
+        Refused{"MoverEmpty", "b=", value, "b=", "pack, gather"},
+        Refused{"MmaUnknown", "mma=wgmma", value, "mma=wgmma", "portable, avx2, avx512"},
+        Refused{"KeyMissing", "=8", syntax, "=8", "mma="}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(LayoutText, SaysAxisAndAlignment) {
   EXPECT_EQ(to_string(LayoutClass{UnitAxis::k, 2}), "unit=k align=2");
