@@ -30,6 +30,11 @@ TensorMap tensor_map(const MatrixView& view, i64 rows, i64 cols, int axis) {
   const unsigned box[2] = {static_cast<unsigned>(span * row_alignment / element), static_cast<unsigned>(block_outer)};
   const unsigned steps[2] = {1, 1};
   TensorMap map;
+  if (driver().tensor_map_encode_tiled == nullptr) {
+    throw Error(ErrorCode::driver,
+                "the NVIDIA driver has no cuTensorMapEncodeTiled, which plans by tma need: it is older "
+                "than CUDA 12.0; ask for a=async_copy b=async_copy, or take a newer one");
+  }
   check(driver().tensor_map_encode_tiled(&map, view.type == DType::f16 ? float16 : bfloat16, 2, view.data, extents,
                                          strides, box, steps, no_interleave,
                                          span == 8   ? swizzle_128
