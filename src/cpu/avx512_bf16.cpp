@@ -227,21 +227,27 @@ struct PairsOfB {
   i64 stride;
   int k;
 
-  template <int vectors>
-  void read(int pair, int column, int count, V::Reg (&out)[vectors]) const {
+  /// 16 rows lie in one or two sets of an L1 of 8 ways and 4 KiB a way, as powers of two do: half of them at a time.
+  bool crowded() const { return stride % 1024 == 0; }
+
+  template <int group, int vectors>
+  [[gnu::always_inline]] void read(int pair, int column, int count, V::Reg (&out)[group][vectors]) const {
     const __mmask32 inside = elements(0, (vectors - 1) * lanes + count);
+    const bf16* from = element_at<V>(base, 2 * pair * stride + column);
     const auto row = [&](int at) {
+      __builtin_prefetch(element_at<V>(from, ahead<V>(2 * group, stride)), 0, 2);
       if (at >= k) return _mm512_setzero_si512();
-      const bf16* const from = element_at<V>(base, at * stride + column);
       return inside == ~0u ? _mm512_loadu_si512(from) : read_inside(inside, from);
     };
-    const __m512i even = row(2 * pair), odd = row(2 * pair + 1);
-    out[0] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(odd, left_half(), even));
-    if constexpr (vectors == 2) out[1] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(odd, right_half(), even));
-  }
-  void prefetch(int pair, int column) const {
-    __builtin_prefetch(element_at<V>(element_at<V>(base, ahead<V>(2 * pair, stride)), column), 0, 2);
-    __builtin_prefetch(element_at<V>(element_at<V>(base, ahead<V>(2 * pair + 1, stride)), column), 0, 2);
+#pragma GCC unroll 8
+    for (int g = 0; g < group; ++g) {
+      const __m512i even = row(2 * (pair + g));
+      from = element_at<V>(from, stride);
+      const __m512i odd = row(2 * (pair + g) + 1);
+      from = element_at<V>(from, stride);
+      out[g][0] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(odd, left_half(), even));
+      if constexpr (vectors == 2) out[g][1] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(odd, right_half(), even));
+    }
   }
 };
 

@@ -13,10 +13,16 @@
 
 namespace tilewright::cpu {
 
+/// So many lines of B are fetched into the L2 ahead of their products. A panel may be larger than that, and hardware that
+/// reads ahead stops at the end of each page.
+constexpr int fetched_ahead = 64;
+
 /// One register tile: acc[r * ld + j] += sum over k of a[r, k] * b[k * pitch + j], or = if not add. `columns` of the
-/// last vector are in use. A::row_step and A::k_step say where the elements of a are.
+/// last vector are in use. A::row_step and A::k_step say where the elements of a are. `next`: the sums of the tile that
+/// comes next, which need not exist; they are fetched, as an accumulator too may be larger than the L2.
 template <class V, class A, int pitch, int rows, int vectors>
-void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, int columns, bool add) {
+void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, int columns, bool add,
+                   const float* next) {
   using Reg = typename V::Reg;
   constexpr int last = vectors - 1;
   Reg sum[rows][vectors];
@@ -33,15 +39,18 @@ void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, in
       sum[r][last] = V::load_first(acc + r * ld + last * V::lanes, columns);
     }
 #pragma GCC unroll 16
-    for (int r = 0; r < rows; ++r) {  // of the strip that comes next: an accumulator may be larger than the L2
+    for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 2
-      for (int v = 0; v < vectors; ++v) __builtin_prefetch(acc + (rows + r) * ld + v * V::lanes, 1);
+      for (int v = 0; v < vectors; ++v) __builtin_prefetch(next + r * ld + v * V::lanes, 1);
     }
   }
   for (; k > 0; --k) {
     Reg line[vectors];
 #pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) line[v] = V::load(b + v * V::lanes);
+    for (int v = 0; v < vectors; ++v) {
+      if (v * V::lanes % 16 == 0) __builtin_prefetch(b + fetched_ahead * pitch + v * V::lanes, 0, 2);  // a cache line
+      line[v] = V::load(b + v * V::lanes);
+    }
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
       const Reg element = V::broadcast(a + r * A::row_step);
@@ -59,7 +68,8 @@ void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, in
   }
 }
 
-using TileFunction = void (*)(const float* a, const float* b, int k, float* acc, i64 ld, int columns, bool add);
+using TileFunction = void (*)(const float* a, const float* b, int k, float* acc, i64 ld, int columns, bool add,
+                              const float* next);
 
 /// The columns of a register tile: half a vector where V::Half is such a one, a vector, two.
 enum Width : unsigned char { half, one, two };
@@ -117,8 +127,9 @@ void multiply(const float* a_panel, const float* b_panel, int m, int n, int k, f
       const auto [width, last] = columns_of<V>(columns.count);
       for (int i = first; i < lower<V>(first + block, a_strips); ++i) {
         const Strip rows = A::strip(m, i);
-        table.of[rows.count - 1][width](a_panel + i * a_step, b_panel + j * b_step, k,
-                                        acc + rows.first * ld + columns.first, ld, last, add);
+        float* const sums = acc + rows.first * ld + columns.first;
+        table.of[rows.count - 1][width](a_panel + i * a_step, b_panel + j * b_step, k, sums, ld, last, add,
+                                        sums + rows.count * ld);
       }
     }
   }

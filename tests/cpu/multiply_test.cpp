@@ -167,6 +167,23 @@ TEST(Multiply, EveryBoundAlongK) {
   });
 }
 
+/// Rows of B that fall on the same sets of a cache, which are read fewer at a time where they lie.
+TEST(Multiply, RowsOfBAPowerOfTwoApart) {
+  for_each_set([](const cpu::Kernels& kernels) {
+    for (const DType type : types) {
+      for (const int m : {1, 2, 3, 5, 16, 61}) {
+        for (const int k : {1, 7, 8, 9, 15, 16, 31, 40}) {
+          Plane b = plane(2, 75, k, false);
+          b.col.stride = 1024;
+          check_product(kernels, type, Filled(plane(0, m, k, false), type, Edge::end, 1),
+                        Filled(b, type, Edge::end, 5));
+          if (::testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+  });
+}
+
 /// Rows (or columns) a page and more apart, each against unmapped memory on both sides: whatever is read beside one is
 /// a fault.
 TEST(Multiply, ReadsNothingBetweenTheLines) {

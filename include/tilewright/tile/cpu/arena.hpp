@@ -1,6 +1,8 @@
 // Memory for tiles and panels on a CPU: a thread's own blocks, handed out and taken back, kept for the next program.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <new>
 #include <vector>
@@ -38,8 +40,12 @@ class Arena {
     }
     if (best == nullptr) {
       blocks_.reserve(blocks_.size() + 1);
-      void* memory = std::aligned_alloc(64, static_cast<std::size_t>(bytes));
+      // Tiles and panels beyond the L2 are read with a stride: in pages of 4 KiB every row is a page of its own.
+      constexpr i64 huge_page = 2 << 20;
+      const std::size_t alignment = bytes < huge_page ? 64 : huge_page;
+      void* memory = std::aligned_alloc(alignment, static_cast<std::size_t>(bytes));
       if (memory == nullptr) throw std::bad_alloc();
+      if (bytes >= huge_page) madvise(memory, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
       best = &blocks_.emplace_back(Block{memory, bytes, false});
     }
     best->taken = true;
