@@ -17,7 +17,9 @@
 namespace tilewright::cpu {
 namespace {
 
-struct HalfAvx512Bf16 : HalfAvx512Vector<HalfAvx512Bf16> {
+struct Avx512Bf16;
+
+struct HalfAvx512Bf16 : HalfAvx512Vector<Avx512Bf16> {
   static Reg multiply_add(Reg a, Reg b, Reg c) {
     return _mm256_dpbf16_ps(c, __builtin_bit_cast(__m256bh, a), __builtin_bit_cast(__m256bh, b));
   }
@@ -27,10 +29,11 @@ struct Avx512Bf16 : Avx512Vector<Avx512Bf16> {
   using Half = HalfAvx512Bf16;
   static constexpr int mr = 14, b_rows = 8;
   using Avx512Vector<Avx512Bf16>::narrow;
+  // The instruction takes subnormal numbers for zeros, and so does what finds them if the caller says so: zeros count as
+  // well. It needs no constant in a register, of which a register tile has none left.
   static __m256i narrow(bf16, Reg x) {
-    const __m512i bits = _mm512_castps_si512(x);  // the instruction takes subnormal numbers for zeros
-    const __mmask16 no_exponent = _mm512_testn_epi32_mask(bits, _mm512_set1_epi32(0x7f800000));
-    if (_mm512_mask_test_epi32_mask(no_exponent, bits, _mm512_set1_epi32(0x007fffff)) != 0) {
+    constexpr int zero_or_subnormal = 0x26;
+    if (_mm512_fpclass_ps_mask(x, zero_or_subnormal) != 0) [[unlikely]] {
       return Avx512Vector<Avx512Bf16>::narrow(bf16{}, x);
     }
     return __builtin_bit_cast(__m256i, _mm512_maskz_cvtneps_pbh(all, x));
@@ -307,6 +310,12 @@ void multiply_pairs_direct_a(const Operand& a, const float* b_panel, int m, int 
                       ld, add);
 }
 
+void multiply_pairs_direct_a_to(const Operand& a, const float* b_panel, int m, int n, int k, const float* acc, i64 ld,
+                                bool add, const RoundedRows& c) {
+  multiply_columns_to<V>(PairsOfA{static_cast<const bf16*>(a.base), a.strip_stride, k}, b_panel, m, n, pairs_of(k), acc,
+                         ld, add, c);
+}
+
 }  // namespace
 
 constinit const Kernels avx512_bf16_kernels = {Mma::avx512_bf16,
@@ -318,6 +327,7 @@ constinit const Kernels avx512_bf16_kernels = {Mma::avx512_bf16,
                                                pack_pairs<ColumnPanel<V>>,
                                                multiply_pairs,
                                                multiply_pairs_direct_a,
+                                               multiply_pairs_direct_a_to,
                                                multiply_pairs_direct_b,
                                                load<V>,
                                                store<V>,

@@ -265,11 +265,13 @@ struct RowPiece {
   static constexpr int row_step = length + V::lanes, k_step = 1;
 };
 
-/// Pieces of `Piece::length` of k, each by all columns before the next one.
-template <class V, class Piece, class Rows>
-void multiply_pieces(const Rows& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
+/// Pieces of `Piece::length` of k, each by all columns before the next one. The last sums go to `out`, which is acc or,
+/// if there is one piece, another matrix.
+template <class V, class Piece, class C, class Rows>
+void multiply_pieces(const Rows& a, const float* b_panel, int m, int n, int k, const float* acc, i64 ld, bool add,
+                     C* out, i64 out_ld) {
   using B = ColumnPanel<V>;
-  static constexpr TileTable<V> table = tile_table<V, Piece>();
+  static constexpr TileTable<V> table = tile_table<V, Piece, C>();
   alignas(64) float piece[V::mr * Piece::row_step];
   for (int s = 0; s < RowPanel<V>::strips(m); ++s) {
     const Strip rows = RowPanel<V>::strip(m, s);
@@ -282,9 +284,10 @@ void multiply_pieces(const Rows& a, const float* b_panel, int m, int n, int k, f
       for (int j = 0; j < B::strips(n); ++j) {
         const Strip columns = B::strip(n, j);
         const auto [width, last] = columns_of<V>(columns.count);
-        float* const sums = acc + rows.first * ld + columns.first;
+        const float* const sums = acc + rows.first * ld + columns.first;
         table.of[rows.count - 1][width](piece, b_panel + (j * static_cast<i64>(k) + at) * B::pitch, length, sums, ld,
-                                        last, add || at > 0, sums + columns.count);
+                                        last, add || at > 0, sums + columns.count,
+                                        element_at<V>(out, rows.first * out_ld + columns.first), out_ld);
       }
     }
   }
@@ -298,16 +301,34 @@ constexpr int few_columns = 64;
 template <class V, class Rows>
 void multiply_columns(const Rows& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
   if (n <= few_columns) {
-    multiply_pieces<V, RowPiece<V, 64>>(a, b_panel, m, n, k, acc, ld, add);
+    multiply_pieces<V, RowPiece<V, 64>>(a, b_panel, m, n, k, acc, ld, add, acc, ld);
   } else {
-    multiply_pieces<V, RowPiece<V, 512>>(a, b_panel, m, n, k, acc, ld, add);
+    multiply_pieces<V, RowPiece<V, most_rounded_k>>(a, b_panel, m, n, k, acc, ld, add, acc, ld);
   }
+}
+
+/// The same to C in place of acc, rounded. k <= most_rounded_k.
+template <class V, class Rows>
+void multiply_columns_to(const Rows& a, const float* b_panel, int m, int n, int k, const float* acc, i64 ld, bool add,
+                         const RoundedRows& c) {
+  const auto to = [&]<class C>(C* out) {
+    multiply_pieces<V, RowPiece<V, most_rounded_k>>(a, b_panel, m, n, k, acc, ld, add, out, c.stride);
+  };
+  if (c.type == DType::f16) return to(static_cast<f16*>(c.base));
+  if (c.type == DType::bf16) return to(static_cast<bf16*>(c.base));
+  to(static_cast<float*>(c.base));
 }
 
 template <class V>
 void multiply_direct_a(const Operand& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
   with_lines<V>(a.base, a.type, a.strip_stride,
                 [&](auto rows) { multiply_columns<V>(rows, b_panel, m, n, k, acc, ld, add); });
+}
+template <class V>
+void multiply_direct_a_to(const Operand& a, const float* b_panel, int m, int n, int k, const float* acc, i64 ld,
+                          bool add, const RoundedRows& c) {
+  with_lines<V>(a.base, a.type, a.strip_stride,
+                [&](auto rows) { multiply_columns_to<V>(rows, b_panel, m, n, k, acc, ld, add, c); });
 }
 
 }  // namespace tilewright::cpu
