@@ -70,8 +70,8 @@ constexpr Kernels kernels_of(Mma mma) {
           pack<V, ColumnPanel<V>>,
           multiply<V>,
           multiply_direct_a<V>,
-          multiply_direct_a_to<V>,
           multiply_direct_b<V>,
+          multiply_direct_a_to<V>,
           load<V>,
           store<V>};
 }

@@ -40,12 +40,13 @@ class Arena {
     }
     if (best == nullptr) {
       blocks_.reserve(blocks_.size() + 1);
-      // Tiles and panels beyond the L2 are read with a stride: in pages of 4 KiB every row is a page of its own.
+      // A tile beyond the L2 is read with a stride: in pages of 4 KiB every row is a page of its own. A panel of just a huge
+      // page is none the better for it, and often filled in part.
       constexpr i64 huge_page = 2 << 20;
-      const std::size_t alignment = bytes < huge_page ? 64 : huge_page;
-      void* memory = std::aligned_alloc(alignment, static_cast<std::size_t>(bytes));
+      const bool huge = bytes > huge_page;
+      void* memory = std::aligned_alloc(huge ? huge_page : 64, static_cast<std::size_t>(bytes));
       if (memory == nullptr) throw std::bad_alloc();
-      if (bytes >= huge_page) madvise(memory, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
+      if (huge) madvise(memory, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
       best = &blocks_.emplace_back(Block{memory, bytes, false});
     }
     best->taken = true;
