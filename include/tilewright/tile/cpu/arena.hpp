@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <cstdlib>
 #include <new>
@@ -41,8 +42,13 @@ class Arena {
     }
     if (best == nullptr) {
       blocks_.reserve(blocks_.size() + 1);
-      void* memory = std::aligned_alloc(64, static_cast<std::size_t>(bytes));
+      // A tile beyond the L2 is read with a stride: in pages of 4 KiB every row is a page of its own. A panel of just a huge
+      // page is none the better for it, and often filled in part.
+      constexpr i64 huge_page = 2 << 20;
+      const bool huge = bytes > huge_page;
+      void* memory = std::aligned_alloc(huge ? huge_page : 64, static_cast<std::size_t>(bytes));
       if (memory == nullptr) throw std::bad_alloc();
+      if (huge) madvise(memory, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
       best = &blocks_.emplace_back(Block{memory, bytes, false});
     }
     best->taken = true;
