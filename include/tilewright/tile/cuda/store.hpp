@@ -136,11 +136,11 @@ struct Piece {
 #pragma unroll
       for (int n = 0; n < batch; ++n) {
         const int l = own + (first + n) * down;
-        if (own >= down || l >= 16 || line + l < rows.first || line + l >= rows.last) continue;
         const u32 before = shift<Shifted>(l);
-        if (Shifted && chunk == 0 && before != 0) continue;  // one end of the line
         const int at = along + chunk * unit - static_cast<int>(before) / es;
-        if (inside || (span.first <= at && at + unit <= span.last)) {
+        const bool exists = own < down && l < 16 && line + l >= rows.first && line + l < rows.last;
+        const bool end = Shifted && chunk == 0 && before != 0;  // one of the line's two
+        if (exists & !end & (inside | (span.first <= at & at + unit <= span.last))) {
           const unsigned long long to = begin + static_cast<unsigned long long>(stride * (l - own)) * es;
           *reinterpret_cast<uint4*>(to - before + static_cast<unsigned>(chunk * 16)) = values[n];
         }
