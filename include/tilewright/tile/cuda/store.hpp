@@ -123,8 +123,7 @@ struct Piece {
     const i64 stride = Axis == 1 ? target.rows.stride() : target.cols.stride();
     const unsigned long long begin = address(own, 0);
     const bool inside = span.first <= along && along + inner <= span.last;
-    // Reads in flight. Where threads also have fragments of operands to hold, four of them spill a register.
-    constexpr int most = L::team.tensor == Tensor::wgmma ? 4 : 2, batch = turns < most ? turns : most;
+    constexpr int batch = turns < 4 ? turns : 4;  // reads in flight
 #pragma unroll
     for (int first = 0; first < turns; first += batch) {
       uint4 values[batch];
