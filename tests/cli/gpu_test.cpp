@@ -100,7 +100,7 @@ TEST_F(CommandGpu, ExplainSpeaksOfAGpuThatIsHereOrAssumed) {
   if (!has_real_gpu()) {
     EXPECT_TRUE(contains(assumed.out, "an NVIDIA H200, assumed")) << assumed.out << assumed.err;
   }
-  for (const char* const words : {"plan", "least modelled time", "async_copy, 16 bytes at a time", "multiprocessors",
+  for (const char* const words : {"plan", "least modelled time", "tma, boxes along columns", "multiprocessors",
                                   "kernel pack", "Candidates", "16x64x64 w4 s4"}) {
     EXPECT_TRUE(contains(here.out, words)) << words << "\n" << here.out;
   }

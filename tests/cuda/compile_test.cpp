@@ -70,12 +70,13 @@ cuda::Launch in_teams(int teams, cuda::Launch how) {
 
 constexpr const char* f16_args = "tilewright::f16, tilewright::f16>";
 
-template <template <int, int, int> class K, class Args = kernels::MatmulArgs<f16, f16>>
+/// Boxed: whether the blocks of its pipeline are boxes.
+template <template <int, int, int> class K, class Args = kernels::MatmulArgs<f16, f16>, bool Boxed = true>
 void example(const std::string& file, const std::string& name, const std::string& args = "MatmulArgs") {
+  std::vector<cuda::Launch> launches = {with(4, 3, along_cols, along_cols), with(4, 2, gathered, realigned)};
+  if (Boxed) launches.insert(launches.end(), {in_teams(2, with(4, 4, boxes, boxes)), with(8, 3, boxes, boxes)});
   compiles<K<64, 32, 32>, Args>("examples/kernels/" + file + ".hpp", "kernels::" + name + "<64, 32, 32>",
-                                "kernels::" + args + "<" + f16_args,
-                                {with(4, 3, along_cols, along_cols), with(4, 2, gathered, realigned),
-                                 in_teams(2, with(4, 4, boxes, boxes)), with(8, 3, boxes, boxes)});
+                                "kernels::" + args + "<" + f16_args, launches);
 }
 
 TEST(CudaCompile, masked) { example<kernels::Masked>("masked", "Masked"); }
@@ -86,7 +87,7 @@ TEST(CudaCompile, bias_activation) {
   example<kernels::BiasActivation, kernels::BiasArgs<f16, f16>>("bias_activation", "BiasActivation", "BiasArgs");
 }
 TEST(CudaCompile, gathered) {
-  example<kernels::GatheredRows, kernels::GatheredArgs<f16, f16>>("gathered", "GatheredRows", "GatheredArgs");
+  example<kernels::GatheredRows, kernels::GatheredArgs<f16, f16>, false>("gathered", "GatheredRows", "GatheredArgs");
 }
 TEST(CudaCompile, batched) {
   example<kernels::Batched, kernels::BatchedArgs<f16, f16>>("batched", "Batched", "BatchedArgs");

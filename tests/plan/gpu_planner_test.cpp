@@ -55,7 +55,7 @@ TEST(GpuPlanner, DefaultPlansAreFewAndARequestGoesBeyondThem) {
     return ranked;
   };
   EXPECT_EQ(tiles(problem(512, 512, 512), large).size(), 5u);
-  EXPECT_EQ(tiles(problem(512, 512, 512), small).size(), 3u);
+  EXPECT_EQ(tiles(problem(512, 512, 512), small).size(), 2u) << "the large one does not fit there";
   EXPECT_EQ(tiles(problem(512, 512, 512, stepped), large), (std::vector<TileShape>{{64, 64, 64}}));
   EXPECT_EQ(tiles(problem(512, 512, 512), {4, 24000}), (std::vector<TileShape>{{64, 32, 32}}))
       << "no default plan fits this device";

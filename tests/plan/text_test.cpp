@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"PartsMissing", "split=split_k", syntax, "split=split_k", "split_k(S)"},
         Refused{"MoverUnknown", "a=bulk", value, "a=bulk", "pack, gather"},
         Refused{"MoverEmpty", "b=", value, "b=", "pack, gather"},
-        Refused{"MmaUnknown", "mma=wgmma", value, "mma=wgmma", "portable, avx2, avx512"},
+        Refused{"MmaUnknown", "mma=wmma", value, "mma=wmma", "portable, avx2, avx512"},
         Refused{"KeyMissing", "=8", syntax, "=8", "mma="}),
     [](const auto& info) { return std::string(info.param.name); });
 
