@@ -154,7 +154,7 @@ struct Piece {
   template <bool Own>
   __device__ void write_ends(const tile::Span& span, const tile::Span& rows) const {
     constexpr int down = 32 / unit;
-#pragma unroll(L::team.tensor == Tensor::wgmma ? 16 / down : 1)
+#pragma unroll(L::team.tensor == Tensor::wgmma && chunks >= 16 ? 16 / down : 1)
     for (int l = lane_index() / unit; l < 16; l += down) {
       const int e = lane_index() % unit, before = static_cast<int>(shift<true>(l)) / es;
       int position = 0;
