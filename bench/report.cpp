@@ -10,12 +10,22 @@
 namespace tilewright::bench {
 namespace {
 
-constexpr std::size_t name_width = 15, shape_width = 17, ratio_width = 13, most_columns = 120;
+constexpr std::size_t least_name_width = 15, shape_width = 17, ratio_width = 13, most_columns = 120;
+
+/// Of the column of cases' names: the longest one's, within reason.
+std::size_t name_width_of(const auto& all, const auto& name_of_one) {
+  std::size_t width = least_name_width;
+  for (const auto& one : all) width = std::max(width, name_of_one(one).size());
+  return std::min<std::size_t>(width, 40);
+}
+std::size_t name_width_of(std::span<const Outcome> outcomes) {
+  return name_width_of(outcomes, [](const Outcome& one) -> const std::string& { return one.which.name; });
+}
 
 /// What differs between the table of a CPU and that of a GPU.
 struct Form {
   bool on_gpu = false, spreads = true;  // spreads: each rate is followed by its spread
-  std::size_t entry_width = 15;
+  std::size_t entry_width = 15, name_width = least_name_width;
 
   const char* unit() const { return on_gpu ? "TFLOP/s" : "GFLOP/s"; }
   double scale() const { return on_gpu ? 1e-3 : 1; }
@@ -25,8 +35,9 @@ struct Form {
 Form form_of(const Run& run, std::span<const Outcome> outcomes) {
   Form form;
   form.on_gpu = run.target == "cuda";
+  form.name_width = name_width_of(outcomes);
   const std::size_t contenders = outcomes.empty() ? 0 : outcomes[0].entries.size();
-  const std::size_t others = name_width + 1 + shape_width + 1 + 5 + (form.on_gpu ? 0 : 4) + ratio_width;
+  const std::size_t others = form.name_width + 1 + shape_width + 1 + 5 + (form.on_gpu ? 0 : 4) + ratio_width;
   if (others + contenders * form.entry_width > most_columns) form.spreads = false;
   if (!form.spreads) form.entry_width = std::clamp<std::size_t>((most_columns - others) / contenders, 8, 13);
   return form;
@@ -83,12 +94,12 @@ std::string means_text(const std::vector<GroupMean>& means) {
     if (std::find(groups.begin(), groups.end(), mean.group) == groups.end()) groups.push_back(mean.group);
     ratios[{mean.group, column}] = mean.ratio;
   }
-  std::string text = fmt::format("{:<{}}", "geometric mean", name_width + 3);
+  std::string text = fmt::format("{:<{}}", "geometric mean", least_name_width + 3);
   for (const auto& [type, threads] : columns)
     text += fmt::format("{:>12}", fmt::format("{} on {}", name_of(type), threads));
   text += '\n';
   for (const std::string& group : groups) {
-    text += fmt::format("{:<{}}", group, name_width + 3);
+    text += fmt::format("{:<{}}", group, least_name_width + 3);
     for (const auto& column : columns) {
       const auto found = ratios.find({group, column});
       text += found == ratios.end() ? fmt::format("{:>12}", "") : fmt::format("{:>12.2f}", found->second);
@@ -104,6 +115,7 @@ std::string aspects_text(std::span<const Outcome> outcomes) {
   constexpr std::size_t most_cases = 12;
   if (outcomes.size() > most_cases) return "\nTimes with a warm cache and the like are in the record.\n";
   constexpr std::size_t width = 12;
+  const std::size_t name_width = name_width_of(outcomes);
   std::string text =
       fmt::format("\nmicroseconds of a call\n{:<{}} {:<13}{:>{}}", "case", name_width, "contender", "cold", width);
   for (const auto& [name, us] : outcomes[0].entries[0].aspects) text += fmt::format("{:>{}}", name, width);
@@ -161,6 +173,7 @@ std::string behind_text(std::span<const Outcome> outcomes) {
 }  // namespace
 
 std::string suite_text(std::span<const Case> cases) {
+  const std::size_t name_width = name_width_of(cases, [](const Case& one) -> const std::string& { return one.name; });
   std::string text = fmt::format("{:<{}} {:<10} {:<{}} {:<6} {:<5} {}\n", "name", name_width, "group", "shape",
                                  shape_width, "layout", "types", "lda, ldb, ldc, offset, step");
   for (const Case& one : cases) {
@@ -172,6 +185,7 @@ std::string suite_text(std::span<const Case> cases) {
 }
 
 std::string first_calls_text(std::span<const Outcome> outcomes) {
+  const std::size_t name_width = name_width_of(outcomes);
   std::string text = fmt::format(
       "milliseconds in a fresh process, medians. context: the driver and the device's context. open: the contender's\n"
       "library and its handle. first: the first call until the device is done, again: the second.\n\n"
@@ -206,7 +220,7 @@ std::string report_text(const Run& run, std::span<const Outcome> outcomes) {
       "ratio: time of the best peer over ours, above 1 we are faster.\n\n",
       form.unit(), form.spreads ? " ± half of the interquartile range" : "",
       form.on_gpu ? "roof: our share of the roofline." : "peak: our share of the core's multiply-adds.");
-  text += fmt::format("{:<{}} {:<{}} {:<5}", "case", name_width, "shape", shape_width, "type");
+  text += fmt::format("{:<{}} {:<{}} {:<5}", "case", form.name_width, "shape", shape_width, "type");
   if (!form.on_gpu) text += " thr";
   if (!outcomes.empty()) {
     for (const Entry& entry : outcomes[0].entries)
@@ -214,8 +228,8 @@ std::string report_text(const Run& run, std::span<const Outcome> outcomes) {
   }
   text += fmt::format("{:>6}{:>7}\n", form.on_gpu ? "roof" : "peak", "ratio");
   for (const Outcome& outcome : outcomes) {
-    text += fmt::format("{:<{}} {:<{}} {:<5}", outcome.which.name, name_width, shape_text(outcome.which), shape_width,
-                        name_of(outcome.which.type));
+    text += fmt::format("{:<{}} {:<{}} {:<5}", outcome.which.name, form.name_width, shape_text(outcome.which),
+                        shape_width, name_of(outcome.which.type));
     if (!form.on_gpu) text += fmt::format("{:>4}", outcome.threads);
     for (const Entry& entry : outcome.entries) text += entry_text(outcome, entry, form);
     text += peak_text(outcome, form) + ratio_text(outcome) + '\n';

@@ -89,9 +89,7 @@ std::vector<i64> thread_counts(const std::optional<std::string>& text) {
   if (!text) return available_threads() > 1 ? std::vector<i64>{1, available_threads()} : std::vector<i64>{1};
   std::vector<i64> counts;
   for (const std::string& word : words_of("--threads", *text)) {
-    const i64 count = parse_integer("--threads", word, 1);
-    if (count > cpu::most_threads)
-      throw UsageError(fmt::format("--threads is {}: it must be at most {}", count, cpu::most_threads));
+    const i64 count = parse_threads(word);
     if (std::find(counts.begin(), counts.end(), count) != counts.end())
       throw UsageError(fmt::format("--threads names {} twice", count));
     counts.push_back(count);

@@ -1,6 +1,8 @@
 // The exact checker from the command line; see check.hpp.
 #include "cli/check.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <tilewright/cuda.hpp>
@@ -46,12 +48,43 @@ std::string layout_text(const exact::LayoutChoice& layout) {
   return fmt::format("a {}, b {}, c {}", exact::name_of(layout.a), exact::name_of(layout.b), exact::name_of(layout.c));
 }
 
-std::string failures_text(const std::vector<exact::BatteryFailure>& failures) {
-  std::string text;
-  for (const exact::BatteryFailure& failure : failures) {
-    text += fmt::format("\nFAILED  {} on {}x{}x{}, {}\n{}\n", failure.kernel, failure.shape.m, failure.shape.n,
-                        failure.shape.k, layout_text(failure.layout), failure.text);
+/// Lines of at most 80 columns: the first with one indent, those wrapped from it with another.
+std::string indented(std::string_view text, std::size_t indent, std::size_t further) {
+  std::string out;
+  std::size_t blanks = indent;
+  for (const std::string& line : wrap(text, 80 - further)) {
+    out += fmt::format("{}{}\n", std::string(blanks, ' '), line);
+    blanks = further;
   }
+  return out;
+}
+
+/// Faults, one after the other.
+std::string faults_text(std::string_view report) {
+  std::string text;
+  while (!report.empty()) {
+    const std::size_t end = std::min(report.find('\n'), report.size());
+    text += indented(report.substr(0, end), 2, 4);
+    report.remove_prefix(std::min(end + 1, report.size()));
+  }
+  return text;
+}
+
+/// The result of a battery, of the exact checker or of a device.
+std::string failures_text(const auto& result) {
+  std::string text;
+  for (const exact::BatteryFailure& failure : result.failures) {
+    text += '\n' + indented(fmt::format("FAILED  {} on {}x{}x{}, {}{}", failure.kernel, failure.shape.m,
+                                        failure.shape.n, failure.shape.k, layout_text(failure.layout),
+                                        failure.count == 1   ? ""
+                                        : failure.count == 2 ? "; another check of it says the same"
+                                                             : fmt::format("; {} other checks of it say the same",
+                                                                           grouped(failure.count - 1))),
+                            0, 2);
+    text += faults_text(failure.text);
+  }
+  const i64 untold = result.different_failures - static_cast<i64>(result.failures.size());
+  if (untold > 0) text += fmt::format("\nand {} more that say something else\n", grouped(untold));
   return text;
 }
 
@@ -63,6 +96,7 @@ Json failures_json(const std::vector<exact::BatteryFailure>& failures) {
          {"shape", {failure.shape.m, failure.shape.n, failure.shape.k}},
          {"layouts",
           {exact::name_of(failure.layout.a), exact::name_of(failure.layout.b), exact::name_of(failure.layout.c)}},
+         {"checks", failure.count},
          {"text", failure.text}});
   }
   return list;
@@ -83,10 +117,11 @@ void print_text(const exact::BatteryResult& result, const std::vector<exact::Wor
       "  layouts      {} for each operand:\n"
       "               {}\n"
       "  checks       {}, {} failed\n"
-      "  covered      {} programs, {} outputs, {} partial sums after a K step\n",
+      "  covered      {} programs, {} outputs,\n"
+      "               {} partial sums after a K step\n",
       result.kernels, result.shapes, result.layouts, layouts, grouped(result.checks), grouped(result.failed),
       grouped(result.programs), grouped(result.outputs), grouped(result.partial_sums));
-  text += failures_text(result.failures);
+  text += failures_text(result);
   if (!examples.empty()) {
     text += "\nWorked examples\n";
     for (const exact::WorkedExample& example : examples) {
@@ -112,6 +147,7 @@ void print_json(const exact::BatteryResult& result, const std::vector<exact::Wor
                        {"programs", result.programs},
                        {"outputs", result.outputs},
                        {"partial_sums", result.partial_sums},
+                       {"different_failures", result.different_failures},
                        {"failures", failures_json(result.failures)},
                        {"worked_examples", worked}};
   print(json_line(object));
@@ -159,6 +195,7 @@ int check_device(bool json) {
                      {"checks", result.checks},
                      {"failed", result.failed},
                      {"outputs", result.outputs},
+                     {"different_failures", result.different_failures},
                      {"failures", failures_json(result.failures)}}));
     return passed ? 0 : 1;
   }
@@ -166,10 +203,11 @@ int check_device(bool json) {
       "Exact check of default plans on {}\n"
       "  shapes       {}, around the tiles' boundaries, ones, primes, 130x70x65\n"
       "  layouts      {} for each operand, element types in turn\n"
-      "  checks       {}, {} failed: small whole numbers, all bits of the outputs' memory compared\n"
+      "  checks       {}, {} failed: small whole numbers, all bits of the outputs'\n"
+      "               memory compared\n"
       "  covered      {} outputs\n",
       name, result.shapes, result.layouts, grouped(result.checks), grouped(result.failed), grouped(result.outputs));
-  print(text + failures_text(result.failures) + fmt::format("\n{}\n", passed ? "PASS" : "FAIL"));
+  print(text + failures_text(result) + fmt::format("\n{}\n", passed ? "PASS" : "FAIL"));
   return passed ? 0 : 1;
 }
 
@@ -193,13 +231,21 @@ int check_problem(const MatrixView& a, const MatrixView& b, const MutableMatrixV
                          {"faults", faults}};
     print(json_line(object));
   } else {
-    print(fmt::format(
-        "Exact check of {}x{}x{} over GF(2^61 - 1)\n  plan      {}\n  a         {}\n  b         {}\n  c         {}\n"
-        "  covered   {} programs, {} loads, {} stores, {} outputs, {} partial sums\n{}{}\n",
-        c.rows, c.cols, a.cols, to_string(plan), to_string(a), to_string(b), to_string(c), grouped(report.programs),
-        grouped(report.loads), grouped(report.stores), grouped(report.outputs), grouped(report.partial_sums),
-        report.passed() ? "" : fmt::format("{}\n", report.text()),
-        report.passed() ? "PASS: the program's addresses and sums are exact (element values were not used)." : "FAIL"));
+    std::string text = fmt::format("Exact check of {}x{}x{} over GF(2^61 - 1)\n", c.rows, c.cols, a.cols);
+    const auto line = [&](std::string_view name, const std::string& value) {
+      text += indented(fmt::format("{:<9} {}", name, value), 2, 12);
+    };
+    line("plan", to_string(plan));
+    line("a", to_string(a));
+    line("b", to_string(b));
+    line("c", to_string(c));
+    line("covered", fmt::format("{} program{}, {} loads, {} stores, {} outputs, {} partial sums",
+                                grouped(report.programs), report.programs == 1 ? "" : "s", grouped(report.loads),
+                                grouped(report.stores), grouped(report.outputs), grouped(report.partial_sums)));
+    if (!report.passed()) text += faults_text(report.text());
+    text += report.passed() ? "PASS: the program's addresses and sums are exact (element values were not used).\n"
+                            : "FAIL\n";
+    print(text);
   }
   return report.passed() ? 0 : 1;
 }

@@ -178,9 +178,7 @@ Action add_explain(CLI::App& app) {
   add_text(command, "--plan", arguments->plan, "TEXT",
            "the plan, or a part of it, such as 64x32x32 or \"64x32x32 order=grouped(8)\"; the rest is chosen")
       ->group(plan);
-  add_integer(command, "--threads", arguments->threads, 1, "N",
-              "plan for N threads (default: all this process may use)")
-      ->group(plan);
+  add_threads(command, arguments->threads, "plan for N threads (default: all this process may use)")->group(plan);
   add_bytes(command, "--workspace", arguments->workspace, "memory allowed for partial sums of a split K (default: 0)")
       ->group(plan);
 

@@ -12,6 +12,7 @@
 #include "cuda/pack.hpp"
 #include "gemm/cuda_kernel.hpp"
 #include "plan/gpu_planner.hpp"
+#include "plan/number.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -21,6 +22,9 @@ struct Device {
   std::string name = "an NVIDIA H200, assumed because no GPU is here";
   int major = 9, minor = 0;
   i64 multiprocessors = 132, shared_bytes = 227 << 10;
+
+  std::vector<std::string> architectures() const { return cuda::architectures_for(major, minor); }
+  std::string architecture() const { return architectures().front(); }
 };
 Device device_here() {
   if (!cuda::unavailable().empty()) return {};
@@ -51,6 +55,7 @@ std::string text_of(const cuda::Move& move) {
   const char* const axis = move.axis == 0 ? "rows" : "columns";
   if (move.via == cuda::Via::async_copy)
     return fmt::format("async_copy, {} bytes at a time along {}", move.bytes, axis);
+  if (move.via == cuda::Via::tma) return fmt::format("tma, boxes along {}, by a thread of its own", axis);
   if (move.via == cuda::Via::realign) return fmt::format("realign, 16 bytes at a time along {}, shifted on chip", axis);
   return fmt::format("gather, element by element along {}", axis);
 }
@@ -59,19 +64,20 @@ Facts facts_of(const MatrixView& a, const MatrixView& b, const MatrixView& c, co
   Facts facts;
   facts.device = device_here();
   facts.problem = problem_of(a, b, c);
-  facts.choice =
-      plan::choose_gpu_plan(facts.problem, request, {facts.device.multiprocessors, facts.device.shared_bytes});
+  facts.choice = plan::choose_gpu_plan(
+      facts.problem, request,
+      {facts.device.multiprocessors, facts.device.shared_bytes, facts.device.architecture() == "sm_90a"});
   const Plan& plan = facts.choice.plan;
   facts.tile_rows = cdiv(c.rows, plan.tile.m);
   facts.tile_cols = cdiv(c.cols, plan.tile.n);
   const gemm_detail::CudaKernel kernel = gemm_detail::cuda_kernel(plan, a, b, c.type);
   facts.a_mover = text_of(kernel.how.moves[0]);
   facts.b_mover = text_of(kernel.how.moves[1]);
-  const cuda::Config config = cuda::config_of(kernel.how, kernel.need);
-  facts.shared_bytes = config.ring_bytes + config.scratch_bytes;
+  const cuda::Config config = cuda::config_of(kernel.how, kernel.needs, facts.device.architecture());
+  facts.shared_bytes = config.shared_bytes();
   if (const cuda::Pack* const pack = cuda::kernel_pack()) {
     const std::string unit = cuda::unit_of(kernel.text, config, kernel.kernel_bytes, kernel.args_bytes);
-    for (const std::string& architecture : cuda::architectures_for(facts.device.major, facts.device.minor)) {
+    for (const std::string& architecture : facts.device.architectures()) {
       if (!facts.packed) facts.packed = pack->find(unit, architecture);
     }
   }
@@ -86,9 +92,13 @@ std::string kernel_text(const Facts& facts) {
 
 std::string text_of(const Facts& facts) {
   const Plan& plan = facts.choice.plan;
-  std::string text = fmt::format("C[{}x{}] = A[{}x{}] * B[{}x{}], {} to {}, on {}\n\n", facts.problem.m,
-                                 facts.problem.n, facts.problem.m, facts.problem.k, facts.problem.k, facts.problem.n,
-                                 name_of(facts.problem.input), name_of(facts.problem.output), facts.device.name);
+  std::string text =
+      plan::wrapped(fmt::format("C[{}x{}] = A[{}x{}] * B[{}x{}], {} to {},", facts.problem.m, facts.problem.n,
+                                facts.problem.m, facts.problem.k, facts.problem.k, facts.problem.n,
+                                name_of(facts.problem.input), name_of(facts.problem.output)),
+                    2);
+  const std::string where = "on " + facts.device.name;
+  text += (text.size() + 1 + where.size() <= 80 ? " " : "\n  ") + where + "\n\n";
   const auto line = [&](std::string_view name, const std::string& value) {
     bool first = true;
     for (const std::string& part : wrap(value, 66)) {
@@ -113,9 +123,8 @@ std::string text_of(const Facts& facts) {
   for (const Candidate& candidate : facts.choice.candidates) {
     const Plan& p = candidate.plan;
     const std::string name = fmt::format("{}x{}x{} w{} s{}", p.tile.m, p.tile.n, p.tile.k, p.warps, p.stages);
-    text +=
-        fmt::format("  {:<22} {}\n", name,
-                    candidate.rejected.empty() ? fmt::format("{:.1f} us", candidate.microseconds) : candidate.rejected);
+    text += candidate.rejected.empty() ? fmt::format("  {:<22} {:>10.1f} us\n", name, candidate.microseconds)
+                                       : fmt::format("  {:<22} {}\n", name, plan::wrapped(candidate.rejected, 25));
   }
   return text;
 }

@@ -4,6 +4,7 @@
 // execution: multiply() at the end, which calls the functions above it.
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -134,6 +135,10 @@ void check_combination(const GemmArguments& arguments) {
 
 void take_cpu(Outcome& outcome, const MutableMatrixView& c, const GemmOptions& options) {
   outcome.choice = choose(outcome.a.view, outcome.b.view, c, options);
+  const Plan& plan = outcome.choice.plan;
+  outcome.programs = cdiv(c.rows, plan.tile.m) * cdiv(c.cols, plan.tile.n) * plan.split.parts;
+  outcome.threads =
+      std::clamp<i64>(outcome.programs, 1, threads_for(problem_of(outcome.a.view, outcome.b.view, c), options.threads));
   const auto start = std::chrono::steady_clock::now();
   gemm_into(outcome.a.view, outcome.b.view, c, options);
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -178,10 +183,9 @@ int multiply(const GemmArguments& arguments) {
     if (const std::string why = cuda::unavailable(); !why.empty())
       throw Error(ErrorCode::target, fmt::format("the target cuda is unavailable: {}; use --target cpu", why));
   }
-  Outcome outcome{arguments, a, b, c, {}, {}, {}, {}, {}, {}, {}, {}};
+  Outcome outcome{arguments, a, b, c, {}, {}, {}, {}, {}, {}, {}, {}, {}};
   // Extents that do not fit are the same fault everywhere, and told before anything is moved to a device.
   if (target == "check" || a.view.cols != b.view.rows) outcome.choice = choose(a.view, b.view, c, options);
-  outcome.threads = threads_for(problem_of(a.view, b.view, c), options.threads);
   if (target == "check") return check_problem(a.view, b.view, c, outcome.choice.plan, arguments.json);
 
   {
@@ -252,9 +256,7 @@ Action add_gemm(CLI::App& app) {
       "the plan, or the part of it you care about, such as 64x32x32 or \"224x256x256 order=grouped(8)\"; the rest is "
       "chosen")
       ->group(how);
-  add_integer(command, "--threads", arguments->threads, 1, "N",
-              "use at most N threads (default: all this process may use)")
-      ->group(how);
+  add_threads(command, arguments->threads, "use at most N threads (default: all this process may use)")->group(how);
   add_bytes(command, "--workspace", arguments->workspace,
             "memory allowed for partial sums of a split K, such as 64M (default: 0)")
       ->group(how);

@@ -44,6 +44,24 @@ std::optional<std::string> notes(const Outcome& outcome) {
   return text;
 }
 
+/// Why not as many threads as were asked for, and what more of them than processors are worth.
+std::optional<std::string> threads_note(const Outcome& outcome) {
+  std::string text;
+  const i64 asked = outcome.arguments.threads.value_or(0), processors = this_cpu().cores;
+  if (asked > outcome.threads) {
+    text = fmt::format("{} threads were asked for; ", grouped(asked));
+    text += outcome.threads == outcome.programs ? "there are no more programs than these"
+            : outcome.programs == 0             ? "there is nothing to do"
+                                                : "a product this small is one thread's";
+  }
+  if (outcome.threads > processors) {
+    if (!text.empty()) text += ". ";
+    text += fmt::format("This process may use {} processor{}, which the threads share", grouped(processors),
+                        processors == 1 ? "" : "s");
+  }
+  return text.empty() ? std::nullopt : std::optional(text);
+}
+
 std::string verdict_lines(const Outcome& outcome) {
   const VerifyResult& result = *outcome.verified;
   std::string text = fmt::format("{:<10} {}: ", "verified", result.passed ? "PASS" : "FAIL");
@@ -68,13 +86,20 @@ std::string verdict_lines(const Outcome& outcome) {
 std::string outcome_text(const Outcome& outcome) {
   std::string text = operand_line("A", outcome.a) + operand_line("B", outcome.b);
   text += fmt::format("{:<10} {}\n", "C = A*B", to_string(outcome.c));
-  text += fmt::format("{:<10} {}\n", "plan", to_string(outcome.choice.plan));
+  std::string_view name = "plan";
+  for (const std::string& line : wrap(to_string(outcome.choice.plan), 69)) {
+    text += fmt::format("{:<10} {}\n", name, line);
+    name = "";
+  }
   for (const std::string& line : wrap(outcome.choice.reason, 69)) text += fmt::format("{:<10} {}\n", "", line);
   if (outcome.gpu) {
     text += fmt::format("{:<10} cuda: {}\n", "target", outcome.gpu->device);
   } else {
-    text += fmt::format("{:<10} cpu, up to {} thread{}, {} bytes of workspace\n", "target", outcome.threads,
+    text += fmt::format("{:<10} cpu, {} thread{}, {} bytes of workspace\n", "target", grouped(outcome.threads),
                         outcome.threads == 1 ? "" : "s", grouped(outcome.choice.workspace_bytes));
+    if (const auto note = threads_note(outcome)) {
+      for (const std::string& line : wrap(*note, 69)) text += fmt::format("{:<10} {}\n", "", line);
+    }
   }
   if (!outcome.why_taken.empty()) {
     for (const std::string& line : wrap("taken by auto: " + outcome.why_taken, 69))
@@ -90,11 +115,11 @@ std::string outcome_text(const Outcome& outcome) {
     const auto rate = [](i64 bytes, double seconds) {
       return seconds > 0 ? fmt::format("{:.3g} GB/s", static_cast<double>(bytes) / seconds * 1e-9) : "no time";
     };
-    text +=
-        fmt::format("\n{:<10} the second run, measured once; the first took {:.3f} ms with the kernel's preparation\n",
-                    "", gpu.first * 1e3);
-    text += fmt::format("{:<10} {:.3f} ms from the files to the device ({} bytes, {})\n", "copies", gpu.upload * 1e3,
-                        grouped(gpu.upload_bytes), rate(gpu.upload_bytes, gpu.upload));
+    text += fmt::format("\n{:<10} the second run, measured once; the first took {:.3f} ms, with the\n", "",
+                        gpu.first * 1e3);
+    text += fmt::format("{:<10} preparation of the kernel\n", "");
+    text += fmt::format("{:<10} {:.3f} ms from the files to the device\n", "copies", gpu.upload * 1e3);
+    text += fmt::format("{:<10} ({} bytes, {})\n", "", grouped(gpu.upload_bytes), rate(gpu.upload_bytes, gpu.upload));
     text += fmt::format("{:<10} {:.3f} ms back ({} bytes, {})\n", "", gpu.download * 1e3, grouped(gpu.download_bytes),
                         rate(gpu.download_bytes, gpu.download));
   } else {
@@ -139,7 +164,9 @@ Json outcome_json(const Outcome& outcome) {
   json["target_reason"] = outcome.why_taken.empty() ? Json() : Json(outcome.why_taken);
   json["plan"] = to_string(outcome.choice.plan);
   json["plan_reason"] = outcome.choice.reason;
-  json["threads"] = outcome.threads;
+  json["threads"] = outcome.gpu ? Json() : Json(outcome.threads);
+  json["threads_asked"] = outcome.arguments.threads ? Json(*outcome.arguments.threads) : Json();
+  json["processors"] = this_cpu().cores;
   json["workspace_bytes"] = outcome.choice.workspace_bytes;
   json["seconds"] = outcome.seconds;
   if (outcome.gpu) {

@@ -36,7 +36,7 @@ struct Outcome {
   const Operand &a, &b;
   MatrixView c;
   PlanChoice choice;
-  i64 threads = 0;
+  i64 programs = 0, threads = 0;  // on the CPU: how many programs there were, and how many threads ran them
   double seconds = 0;
   std::optional<VerifyResult> verified;
   VerifyOptions verify_options;

@@ -21,6 +21,7 @@
 #include "cuda/compiler.hpp"
 #include "cuda/device.hpp"
 #include "cuda/pack.hpp"
+#include "plan/number.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -116,8 +117,8 @@ std::string pack_words() {
 std::string info_text(const Info& info) {
   const CpuDescription& cpu = this_cpu();
   std::string text = "tilewright " TILEWRIGHT_VERSION "\n";
-  const auto line = [&](std::string_view name, const std::string& value) {
-    text += fmt::format("{:<14} {}\n", name, value);
+  const auto line = [&](std::string_view name, const std::string& value, std::size_t indent = 15) {
+    text += fmt::format("{:<14} {}\n", name, plan::wrapped(value, indent));
   };
   line("processor", info.model);
   line("features", info.features.empty() ? "none that matter here" : fmt::format("{}", fmt::join(info.features, " ")));
@@ -128,7 +129,7 @@ std::string info_text(const Info& info) {
                        info.quota ? fmt::format("{}", *info.quota) : "none"));
   line("targets", "cpu    multiplies");
   line("", "check  proves a kernel's addresses and masks");
-  line("", "cuda   " + cuda_words());
+  line("", "cuda   " + cuda_words(), 22);
   line("kernel pack", pack_words());
   return text;
 }

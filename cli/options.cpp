@@ -11,6 +11,7 @@
 
 #include "cli/text.hpp"
 #include "core/shown.hpp"
+#include "cpu/machine.hpp"
 
 namespace tilewright::cli {
 namespace {
@@ -53,6 +54,16 @@ i64 parse_integer(std::string_view option, std::string_view text, i64 least) {
         fmt::format("{} is '{}', which is not a whole number of at most 63 bits", option, core::shown(text)));
   if (*value < least) throw UsageError(fmt::format("{} is {}: it must be at least {}", option, *value, least));
   return *value;
+}
+
+i64 parse_threads(std::string_view text) {
+  constexpr const char *option = "--threads", *otherwise = "leave it out for all that this process may use";
+  const i64 count = parse_integer(option, text, std::numeric_limits<i64>::min());
+  if (count < 1) throw UsageError(fmt::format("{} is {}: it must be at least 1; {}", option, count, otherwise));
+  if (count > cpu::most_threads) {
+    throw UsageError(fmt::format("{} is {}: it must be at most {}; {}", option, count, cpu::most_threads, otherwise));
+  }
+  return count;
 }
 
 i64 parse_bytes(std::string_view option, std::string_view text) {
@@ -123,6 +134,18 @@ CLI::Option* add_integer(CLI::App& app, const std::string& name, std::optional<i
           },
           help)
       ->type_name(type);
+}
+
+CLI::Option* add_threads(CLI::App& app, std::optional<i64>& target, const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          "--threads",
+          [&target](const std::string& value) {
+            refuse_option_as_value("--threads", value);
+            target = parse_threads(value);
+          },
+          help)
+      ->type_name("N");
 }
 
 CLI::Option* add_bytes(CLI::App& app, const std::string& name, std::optional<i64>& target, const std::string& help) {

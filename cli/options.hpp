@@ -25,6 +25,9 @@ struct UsageError : std::runtime_error {
 /// A decimal integer, at least `least`. Throws UsageError naming the option.
 i64 parse_integer(std::string_view option, std::string_view text, i64 least);
 
+/// A number of threads, as many as the library takes. Throws UsageError naming --threads.
+i64 parse_threads(std::string_view text);
+
 /// Bytes: an integer with an optional suffix K, M or G (powers of 1024). Throws UsageError.
 i64 parse_bytes(std::string_view option, std::string_view text);
 
@@ -40,6 +43,8 @@ CLI::Option* add_text(CLI::App& app, const std::string& name, std::optional<std:
                       const std::string& type, const std::string& help);
 CLI::Option* add_integer(CLI::App& app, const std::string& name, std::optional<i64>& target, i64 least,
                          const std::string& type, const std::string& help);
+/// --threads.
+CLI::Option* add_threads(CLI::App& app, std::optional<i64>& target, const std::string& help);
 CLI::Option* add_bytes(CLI::App& app, const std::string& name, std::optional<i64>& target, const std::string& help);
 CLI::Option* add_choice(CLI::App& app, const std::string& name, std::optional<std::string>& target,
                         std::vector<std::string> choices, const std::string& help);

@@ -16,14 +16,15 @@ namespace {
 
 constexpr std::array types = {DType::f16, DType::bf16, DType::f32};
 
-/// Machine code that is packed, and the devices that run it: what they give to a program decides about stages.
+/// Machine code that is packed, and the devices whose default plans it serves: what they give to a program decides
+/// about stages. The plans without wgmma are there for compute capability 9.0 as well.
 struct Target {
   const char* architecture;
-  std::vector<i64> shared_bytes;
+  std::vector<plan::GpuDescription> devices;
   bool with_ptx;
 };
-const std::array targets = {Target{"sm_80", {163 << 10, 99 << 10, 227 << 10}, true},
-                            Target{"sm_90a", {227 << 10}, false}};
+const std::array targets = {Target{"sm_80", {{1, 163 << 10}, {1, 99 << 10}, {1, 227 << 10}}, true},
+                            Target{"sm_90a", {{1, 227 << 10, true}, {1, 227 << 10}}, false}};
 
 /// Extents that every tile divides, so that rows of any stride start everywhere.
 constexpr i64 extent = 4096;
@@ -53,7 +54,7 @@ using Found = std::map<std::pair<std::string, std::string>, std::pair<i64, Kerne
 
 void add(Found& found, const Target& target, const Plan& plan, const MatrixView& a, const MatrixView& b, DType output) {
   const gemm_detail::CudaKernel kernel = gemm_detail::cuda_kernel(plan, a, b, output);
-  const cuda::Config config = cuda::config_of(kernel.how, kernel.need);
+  const cuda::Config config = cuda::config_of(kernel.how, kernel.needs, target.architecture);
   const std::string unit = cuda::unit_of(kernel.text, config, kernel.kernel_bytes, kernel.args_bytes);
   const std::string name =
       fmt::format("{}>{} {}x{}x{} w{} s{} a={} b={} {}", name_of(a.type), name_of(output), plan.tile.m, plan.tile.n,
@@ -65,14 +66,14 @@ void add(Found& found, const Target& target, const Plan& plan, const MatrixView&
                   output == DType::f32 ? "f32" : "16-bit", plan.tile.m, plan.tile.n, plan.tile.k);
   found[{unit, target.architecture}] = {
       plan.tile.m * plan.tile.n / plan.warps,
-      {name, group, unit, target.architecture, target.with_ptx, config.ring_bytes + config.scratch_bytes}};
+      {name, group, unit, target.architecture, target.with_ptx, config.shared_bytes()}};
 }
 
 /// The kernels of all plans that the planner ranks for these operands.
 void add_candidates(Found& found, const Target& target, const MatrixView& a, const MatrixView& b, DType output) {
   const Problem problem = problem_of(a, b, {nullptr, output, extent, extent, extent, 1});
-  for (const i64 shared : target.shared_bytes) {
-    const PlanChoice choice = plan::choose_gpu_plan(problem, {}, {1, shared});
+  for (const plan::GpuDescription& device : target.devices) {
+    const PlanChoice choice = plan::choose_gpu_plan(problem, {}, device);
     for (const Candidate& candidate : choice.candidates) {
       if (candidate.rejected.empty()) add(found, target, candidate.plan, a, b, output);
     }

@@ -6,6 +6,7 @@
 // Nothing of CUDA is needed to build. A machine without the driver or a device refuses with Error target.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,8 @@ namespace tilewright::cuda {
 /// Empty if kernels can be launched here; else why not, in one sentence.
 std::string unavailable();
 
-/// The file with the kernels that were compiled with the library (docs/cuda.md), for a program that keeps it elsewhere
-/// than beside itself. Counts if called before the first launch; an empty name means no pack.
+/// The file with the kernels that were compiled with the library, for a program that is not installed with it:
+/// docs/cuda.md has where it is looked for. Counts if called before the first launch; an empty name means no pack.
 void use_kernel_pack(const std::string& file);
 
 /// A kernel as text, for the run-time compiler. The type names are those of the host, written out with their
@@ -37,9 +38,11 @@ struct Launch {
   Order order{};
   int warps = 4;             // of 32 threads that share one program: 1, 2, 4, 8 or 16
   int stages = 3;            // blocks of K in flight in a pipeline
+  int teams = 1;             // programs that a block of threads works on at once, where blocks come by tma
   Move moves[most_moves]{};  // of the loads of a pipeline's step, or the operands of a dot: a promise of their layout
-  int device = 0;            // where the memory is
-  void* stream = nullptr;    // a CUstream of that device's primary context; null: the default stream
+  std::optional<Tensor> tensor{};  // what multiplies 16-bit elements; by default the best that the device has
+  int device = 0;                  // where the memory is
+  void* stream = nullptr;          // a CUstream of that device's primary context; null: the default stream
 };
 
 /// The mover that a view's strides and address allow, for a load whose rows and columns are the view's, at any tile of
@@ -50,23 +53,37 @@ Move mover_for(const MatrixView& view);
 struct KernelFacts {
   int registers = 0, spilled_bytes = 0;  // a thread
   int shared_bytes = 0;                  // a program
+  bool serialised = false;               // whether the compiler said that wgmma instructions wait for each other
 };
 
 namespace detail {
-/// The footprint under each number of warps that can be asked for.
+/// The shared memory that a kernel needs: it depends on what multiplies, as the distribution of values does.
+struct Needs {
+  footprint::Need mma_sync, wgmma;
+};
+template <int Warps, class Kernel, class Args>
+Needs needs_with() {
+  const footprint::Need plain = footprint::of<Team{Warps, Tensor::mma_sync}, Kernel, Args>();
+  if constexpr (Warps % 4 == 0) {
+    return {plain, footprint::of<Team{Warps, Tensor::wgmma}, Kernel, Args>()};
+  } else {
+    return {plain, plain};
+  }
+}
+/// Under each number of warps that can be asked for.
 template <class Kernel, class Args>
-footprint::Need need_of(int warps) {
+Needs needs_of(int warps) {
   switch (warps) {
     case 1:
-      return footprint::of<1, Kernel, Args>();
+      return needs_with<1, Kernel, Args>();
     case 2:
-      return footprint::of<2, Kernel, Args>();
+      return needs_with<2, Kernel, Args>();
     case 4:
-      return footprint::of<4, Kernel, Args>();
+      return needs_with<4, Kernel, Args>();
     case 8:
-      return footprint::of<8, Kernel, Args>();
+      return needs_with<8, Kernel, Args>();
     case 16:
-      return footprint::of<16, Kernel, Args>();
+      return needs_with<16, Kernel, Args>();
     default:
       throw Error(ErrorCode::plan_value,
                   "a launch of " + std::to_string(warps) + " warps a program; give 1, 2, 4, 8 or 16");
@@ -77,8 +94,8 @@ struct Bytes {
   const void* data;
   std::size_t size;
 };
-void enqueue(const KernelText& text, const Launch& how, const footprint::Need& need, Bytes kernel, Bytes args);
-KernelFacts compile_for(const KernelText& text, const Launch& how, const footprint::Need& need, std::size_t kernel_size,
+void enqueue(const KernelText& text, const Launch& how, const Needs& needs, Bytes kernel, Bytes args);
+KernelFacts compile_for(const KernelText& text, const Launch& how, const Needs& needs, std::size_t kernel_size,
                         std::size_t args_size, const std::string& architecture);
 }  // namespace detail
 
@@ -87,7 +104,7 @@ KernelFacts compile_for(const KernelText& text, const Launch& how, const footpri
 template <class Kernel, class Args>
 void launch(const Kernel& kernel, const KernelText& text, const Launch& how, const Args& args) {
   if (how.grid.programs() == 0) return;
-  detail::enqueue(text, how, detail::need_of<Kernel, Args>(how.warps), {&kernel, sizeof(kernel)},
+  detail::enqueue(text, how, detail::needs_of<Kernel, Args>(how.warps), {&kernel, sizeof(kernel)},
                   {&args, sizeof(args)});
 }
 
@@ -95,7 +112,7 @@ void launch(const Kernel& kernel, const KernelText& text, const Launch& how, con
 /// launch does.
 template <class Kernel, class Args>
 KernelFacts compile(const KernelText& text, const Launch& how, const std::string& architecture) {
-  return detail::compile_for(text, how, detail::need_of<Kernel, Args>(how.warps), sizeof(Kernel), sizeof(Args),
+  return detail::compile_for(text, how, detail::needs_of<Kernel, Args>(how.warps), sizeof(Kernel), sizeof(Args),
                              architecture);
 }
 

@@ -15,7 +15,7 @@ namespace tilewright {
 
 struct GemmOptions {
   PlanRequest plan;             // fields left open are chosen by the planner
-  i64 threads = 0;              // at most so many; 0: as many as this process may use
+  i64 threads = 0;              // at most so many, 1024 or fewer; 0: as many as this process may use
   i64 workspace_bytes = 0;      // budget for partial sums of a split K; a plan that needs more is refused
   void* stream = nullptr;       // of operands on a GPU: a CUstream of their device's primary context; null: the default
   std::optional<DType> output;  // of gemm: element type of the result; the inputs' type if not given

@@ -36,25 +36,28 @@ struct Split {
 };
 
 /// How a strided, bounded block of an operand reaches the multiplying code. On a CPU, pack: rows or columns of unit
-/// stride are read with wide loads and converted into micro-kernel panels. direct: rows of unit stride, or columns of B,
-/// are read where they lie, converted, and multiplied at once: best for B with few rows of A, for A with few columns of
-/// B; of both, A alone is direct. On a GPU, async_copy: rows or columns of unit stride, aligned to 16, 8 or 4 bytes, are
-/// copied to shared memory asynchronously; realign: such rows of any alignment are copied as they lie and shifted there.
-/// On both, gather: no axis has unit stride; element by element.
-enum class Mover : unsigned char { pack, gather, direct, async_copy, realign };
+/// stride are read with wide loads and converted into micro-kernel panels. direct: rows of unit stride, or columns of
+/// B, are read where they lie, converted, and multiplied at once: best for B with few rows of A, for A with few columns
+/// of B; of both, A alone is direct. On a GPU, async_copy: rows or columns of unit stride, aligned to 16, 8 or 4 bytes,
+/// are copied to shared memory asynchronously; realign: such rows of any alignment are copied as they lie and shifted
+/// there; tma, on compute capability 9.0: rows or columns of unit stride that start at multiples of 16 bytes are copied
+/// box by box, by a thread of its own, for both operands or for none. On both, gather: no axis has unit stride; element by element.
+enum class Mover : unsigned char { pack, gather, direct, async_copy, realign, tma };
 std::string to_string(Mover mover);
 
-/// What multiplies: the micro-kernel of a CPU's instruction set, or a GPU's tensor cores (mma_sync) or its fused
-/// multiply-adds (fma). It is a part of the plan because a fused multiply-add rounds once where a multiplication and an
-/// addition round twice: the same plan gives the same bits.
-/// avx512_bf16 multiplies bf16 inputs alone and takes numbers below 2^-126 for zeros: docs/numerics.md.
-enum class Mma : unsigned char { portable, avx2, avx512, avx512_bf16, mma_sync, fma };
+/// What multiplies: the micro-kernel of a CPU's instruction set, or a GPU's tensor cores (mma_sync; wgmma on compute
+/// capability 9.0 alone) or its fused multiply-adds (fma). It is a part of the plan because a fused multiply-add rounds
+/// once where a multiplication and an addition round twice: the same plan gives the same bits. avx512_bf16 multiplies
+/// bf16 inputs alone and takes numbers below 2^-126 for zeros: docs/numerics.md.
+enum class Mma : unsigned char { portable, avx2, avx512, avx512_bf16, mma_sync, wgmma, fma };
 std::string to_string(Mma mma);
+
+constexpr bool on_tensor_cores(Mma mma) { return mma == Mma::mma_sync || mma == Mma::wgmma; }
 
 /// Whether an instruction set multiplies inputs of a type.
 constexpr bool multiplies(Mma mma, DType input) {
   return mma == Mma::avx512_bf16 ? input == DType::bf16
-         : mma == Mma::mma_sync  ? input != DType::f32
+         : on_tensor_cores(mma)  ? input != DType::f32
          : mma == Mma::fma       ? input == DType::f32
                                  : true;
 }
@@ -63,6 +66,7 @@ struct Plan {
   TileShape tile;
   i64 warps = 1;   // threads that share one program; 1 on a CPU
   i64 stages = 1;  // blocks of K in flight; 1 on a CPU
+  i64 teams = 1;   // programs that a block of threads works on in turn, under tma: while one stores, another multiplies
   Order order;
   Split split;
   Mover a = Mover::pack, b = Mover::pack;
@@ -73,7 +77,7 @@ struct Plan {
 /// The fields that a plan's text names; the planner chooses the others.
 struct PlanRequest {
   std::optional<TileShape> tile;
-  std::optional<i64> warps, stages;
+  std::optional<i64> warps, stages, teams;
   std::optional<Order> order;
   std::optional<Split> split;
   std::optional<Mover> a, b;
@@ -98,6 +102,7 @@ enum class UnitAxis : unsigned char { none, k, mn, both };
 struct LayoutClass {
   UnitAxis unit = UnitAxis::none;
   i64 alignment = 0;
+  bool forward = true;  // no stride is negative, or 0
   friend constexpr bool operator==(const LayoutClass&, const LayoutClass&) = default;
 };
 /// The class of a view: of a with k_axis_is_cols = true, of b and c with false. (c has no K: its class then says "mn"

@@ -12,7 +12,7 @@ struct VerifyOptions {
       i64{1} << 32;             // all elements while M*N*K is at most this; beyond, a random sample of that much work
   unsigned long long seed = 1;  // of the sample
   i64 threads = 0;              // at most so many; 0: available_threads()
-  Mma mma = Mma::portable;      // of the plan that made c: avx512_bf16 flushes subnormals, mma_sync may truncate sums
+  Mma mma = Mma::portable;      // of the plan that made c: avx512_bf16 flushes subnormals, a GPU may truncate sums
   std::function<void(double)> progress;  // called now and then, by one thread, with the fraction done; must not throw
 };
 

@@ -50,6 +50,7 @@ struct MatrixView {
   /// A matrix of new_rows x new_cols in which an axis of extent 1 is repeated by stride 0.
   /// Throws broadcast, and negative_extent for an asked extent below zero.
   MatrixView broadcast_to(i64 new_rows, i64 new_cols) const;
+  friend bool operator==(const MatrixView&, const MatrixView&) = default;
 };
 
 /// A matrix that can be written. Converts to MatrixView.

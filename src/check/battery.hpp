@@ -8,19 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "check/layouts.hpp"
+#include "check/failures.hpp"
 
 namespace tilewright::exact {
-
-/// Extents of one check. A kernel without K ignores k.
-struct Shape {
-  i64 m, n, k;
-};
-
-/// How the operands lie.
-struct LayoutChoice {
-  Layout a, b, c;
-};
 
 /// A kernel that can be checked on any shape and layout.
 struct BuiltinKernel {
@@ -33,19 +23,18 @@ std::span<const BuiltinKernel> builtin_kernels();
 /// The shapes of the battery: around tiles' boundaries, ones, primes, and the article's 130 x 70 x 65.
 std::span<const Shape> battery_shapes();
 
-struct BatteryFailure {
-  std::string kernel;
-  Shape shape;
-  LayoutChoice layout;
-  std::string text;
-};
+constexpr std::size_t most_failures_told = 5;
+
 struct BatteryResult {
   i64 kernels = 0, shapes = 0, layouts = 0, checks = 0;
   i64 programs = 0, outputs = 0, partial_sums = 0;
-  std::vector<BatteryFailure> failures;  // the first few
-  i64 failed = 0;
+  i64 failed = 0, different_failures = 0;
+  std::vector<BatteryFailure> failures;  // the first few of the different ones
 };
-/// kernel: only the one of that name, all if empty. Every operand takes each layout on every shape.
+/// Every operand takes each layout on every shape.
+BatteryResult run_battery(std::span<const BuiltinKernel> kernels, u64 seed, i64 threads,
+                          const std::function<void(double done)>& progress = {});
+/// The built-in kernel of that name, or all of them if it is empty.
 BatteryResult run_battery(std::string_view kernel, u64 seed, i64 threads,
                           const std::function<void(double done)>& progress = {});
 

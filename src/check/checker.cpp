@@ -220,30 +220,41 @@ void Checker::compare(const Expected& expected) {
         continue;
       }
       probed = true;
-      const std::string counts = expected.factors ? probe(expected, row, col) : std::string();
-      wrong_kind = counts.empty() ? FaultKind::wrong_value : FaultKind::wrong_k_count;
-      ledger_.fault(wrong_kind, fmt::format("element ({}, {}) of {}, written by program {}{}{}", row, col,
-                                            buffers_[buffer].name, cell->program, counts.empty() ? "" : ": ", counts));
+      const Uses uses = probe(expected, row, col);
+      wrong_kind = uses.counts.empty() ? FaultKind::wrong_value : FaultKind::wrong_k_count;
+      ledger_.fault(wrong_kind,
+                    fmt::format("element ({}, {}) of {}, written by program {}: {}", row, col, buffers_[buffer].name,
+                                cell->program, uses.counts.empty() ? uses.unknown : uses.counts));
     }
   }
 }
 
 /// Every launch again with inputs of which the wrong element's factors carry digits: a sum then shows how often each
-/// was used.
-std::string Checker::probe(const Expected& expected, i64 row, i64 col) {
-  bool a_once = true;
-  bool b_once = true;
-  const std::string of_a = count_uses(expected, row, col, true, a_once);
-  const std::string of_b = count_uses(expected, row, col, false, b_once);
-  if (a_once && b_once) return "";
-  if (of_a == of_b) return of_a;
-  return fmt::format("in a: {}; in b: {}", a_once ? "each K index once" : of_a, b_once ? "each K index once" : of_b);
+/// was used. Never empty of words.
+Checker::Uses Checker::probe(const Expected& expected, i64 row, i64 col) {
+  if (!expected.factors || !expected.k_range) {
+    return {"", "no K index is named, because Expected::factors does not say what it sums"};
+  }
+  const Uses a = count_uses(expected, row, col, true);
+  const Uses b = count_uses(expected, row, col, false);
+  if (!a.unknown.empty() || !b.unknown.empty()) {
+    return {"", fmt::format("no K index is named, because {}", a.unknown.empty() ? b.unknown : a.unknown)};
+  }
+  if (a.counts.empty() && b.counts.empty()) {
+    return {"",
+            "it sums each K index once, so the fault is in which elements meet, or in what is done besides the sum"};
+  }
+  if (a.counts == b.counts) return a;
+  const auto or_once = [](const Uses& uses) { return uses.counts.empty() ? "each K index once" : uses.counts; };
+  return {fmt::format("in a: {}; in b: {}", or_once(a), or_once(b)), ""};
 }
 
-std::string Checker::count_uses(const Expected& expected, i64 row, i64 col, bool of_a, bool& all_once) {
+Checker::Uses Checker::count_uses(const Expected& expected, i64 row, i64 col, bool of_a) {
   const auto [begin, end] = expected.k_range(row, col);
   constexpr i64 digits = 15;  // of 4 bits: counts up to 15, 15 K indices a run
+  const Ledger::Place out = ledger_.find(address_of(expected.output, row, col), expected.output.type);
   std::vector<i64> missing, twice, more;
+  Field without;  // what is there without any of the factors: an addend, or a stray read
   for (i64 first = begin; first < end; first += digits) {
     const i64 last = std::min(first + digits, end);
     std::vector<std::pair<Ledger::Place, Field>> hot;
@@ -259,26 +270,32 @@ std::string Checker::count_uses(const Expected& expected, i64 row, i64 col, bool
     const Factor& partner = of_a ? other.second : other.first;
     const std::ptrdiff_t ones =
         ledger_.find(address_of(partner.view, partner.row, partner.col), partner.view.type).buffer;
-    if (operand < 0 || ones < 0 || operand == ones)
-      return "";  // one buffer holds both: the digits would meet themselves
-    Ledger probe_ledger(
-        buffers_,
-        [&](std::size_t buffer, i64 element) {
-          if (static_cast<std::ptrdiff_t>(buffer) == ones) return Field::of(1);
-          if (static_cast<std::ptrdiff_t>(buffer) != operand) return Field();
-          for (const auto& [place, value] : hot) {
-            if (place.element == element) return value;
-          }
-          return Field();
-        },
-        false);
-    Run probe_run{probe_ledger, nullptr, 0};
-    for (const auto& launch : launches_) launch(probe_run);
-    const Ledger::Place out = ledger_.find(address_of(expected.output, row, col), expected.output.type);
-    const Ledger::Written* cell = probe_ledger.written(static_cast<std::size_t>(out.buffer), out.element);
-    const u64 sum = cell == nullptr ? 0 : cell->value.value();
+    if (operand < 0 || ones < 0) return {"", "a factor that Expected::factors names lies in no buffer"};
+    if (operand == ones) return {"", "both factors lie in one buffer, where their digits would meet"};
+    const auto sum_with = [&](i64 times) {
+      Ledger probe_ledger(
+          buffers_,
+          [&](std::size_t buffer, i64 element) {
+            if (static_cast<std::ptrdiff_t>(buffer) == ones) return Field::of(1);
+            if (static_cast<std::ptrdiff_t>(buffer) != operand) return Field();
+            for (const auto& [place, value] : hot) {
+              if (place.element == element) return value * Field::of(times);
+            }
+            return Field();
+          },
+          false);
+      Run probe_run{probe_ledger, nullptr, 0, true};
+      for (const auto& launch : launches_) launch(probe_run);
+      const Ledger::Written* cell = probe_ledger.written(static_cast<std::size_t>(out.buffer), out.element);
+      return cell == nullptr ? Field() : cell->value;
+    };
+    if (first == begin) without = sum_with(0);
+    const Field sum = sum_with(1) - without;
+    if (first == begin && !(sum_with(2) - without == sum + sum)) {
+      return {"", "the output is not linear in the sum, even where named functions are left out"};
+    }
     for (i64 k = first; k < last; ++k) {
-      const u64 count = (sum >> (4 * (k - first))) & 15;
+      const u64 count = (sum.value() >> (4 * (k - first))) & 15;
       if (count == 0) missing.push_back(k);
       if (count == 2) twice.push_back(k);
       if (count > 2) more.push_back(k);
@@ -293,8 +310,7 @@ std::string Checker::count_uses(const Expected& expected, i64 row, i64 col, bool
   say(missing, "missing");
   say(twice, "counted twice");
   say(more, "counted more than twice");
-  all_once = text.empty();
-  return text;
+  return {text, ""};
 }
 
 }  // namespace tilewright::exact

@@ -106,8 +106,8 @@ std::string check_one(int device, cuda::Copier& copier, const Shape& s, const La
 }  // namespace
 
 DeviceBattery run_device_battery(int device, const std::function<void(double)>& progress) {
-  constexpr std::size_t most_told = 5;
   DeviceBattery result;
+  Failures failures;
   const std::span<const Shape> shapes = battery_shapes();
   result.shapes = static_cast<i64>(shapes.size());
   result.layouts = static_cast<i64>(layouts.size());
@@ -124,13 +124,13 @@ DeviceBattery run_device_battery(int device, const std::function<void(double)>& 
       result.outputs += shape.m * shape.n;
       if (wrong.empty()) continue;
       result.failed += 1;
-      if (result.failures.size() < most_told) {
-        result.failures.push_back(
-            {fmt::format("{} to {}, {}", name_of(t.in), name_of(t.out), plan), shape, layout, wrong});
-      }
+      failures.add(static_cast<i64>(number),
+                   {fmt::format("{} to {}, {}", name_of(t.in), name_of(t.out), plan), shape, layout, wrong});
     }
     if (progress) progress(static_cast<double>(number) / static_cast<double>(shapes.size() * layouts.size()));
   }
+  result.different_failures = failures.different();
+  result.failures = failures.first(most_failures_told);
   return result;
 }
 

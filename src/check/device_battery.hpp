@@ -11,8 +11,8 @@
 namespace tilewright::exact {
 
 struct DeviceBattery {
-  i64 shapes = 0, layouts = 0, checks = 0, outputs = 0, failed = 0;
-  std::vector<BatteryFailure> failures;  // the first few; `kernel` holds types and plan
+  i64 shapes = 0, layouts = 0, checks = 0, outputs = 0, failed = 0, different_failures = 0;
+  std::vector<BatteryFailure> failures;  // the first few of the different ones; `kernel` holds types and plan
 };
 /// Every operand takes each layout on every shape; element types take turns. Throws Error: target, driver, kernel.
 DeviceBattery run_device_battery(int device, const std::function<void(double done)>& progress = {});

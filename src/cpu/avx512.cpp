@@ -10,7 +10,9 @@
 namespace tilewright::cpu {
 namespace {
 
-struct HalfAvx512 : HalfAvx512Vector<HalfAvx512> {
+struct Avx512;
+
+struct HalfAvx512 : HalfAvx512Vector<Avx512> {
   static Reg multiply_add(Reg a, Reg b, Reg c) { return _mm256_fmadd_ps(a, b, c); }
 };
 

@@ -154,8 +154,9 @@ struct Avx512Vector {
   }
 };
 
-/// 8 lanes, in what the micro-kernel asks of a vector: for the last columns of a matrix, at half the cost.
-template <class Local>
+/// 8 lanes, in what the micro-kernel asks of a vector: for the last columns of a matrix, at half the cost. Whole is the
+/// vector that it is half of.
+template <class Whole>
 struct HalfAvx512Vector {
   using Reg = __m256;
   static constexpr int lanes = 8;
@@ -163,9 +164,16 @@ struct HalfAvx512Vector {
   static Reg zero() { return _mm256_setzero_ps(); }
   static Reg broadcast(const float* p) { return _mm256_broadcast_ss(p); }
   static Reg load(const float* p) { return _mm256_loadu_ps(p); }
-  static void store(float* p, Reg x) { _mm256_storeu_ps(p, x); }
   static Reg load_first(const float* p, int n) { return _mm256_maskz_loadu_ps(first(n), p); }
-  static void store_first(float* p, int n, Reg x) { _mm256_mask_storeu_ps(p, first(n), x); }
+  static void write_first(float* p, int n, Reg x) { _mm256_mask_storeu_ps(p, first(n), x); }
+  template <class E>
+  static void write_first(E* p, int n, Reg x) {
+    Whole::write_first(p, n, _mm512_maskz_insertf32x8(0xff, _mm512_setzero_ps(), x, 0));
+  }
+  template <class E>
+  static void write(E* p, Reg x) {
+    write_first(p, lanes, x);
+  }
 };
 
 }  // namespace tilewright::cpu

@@ -17,7 +17,9 @@
 namespace tilewright::cpu {
 namespace {
 
-struct HalfAvx512Bf16 : HalfAvx512Vector<HalfAvx512Bf16> {
+struct Avx512Bf16;
+
+struct HalfAvx512Bf16 : HalfAvx512Vector<Avx512Bf16> {
   static Reg multiply_add(Reg a, Reg b, Reg c) {
     return _mm256_dpbf16_ps(c, __builtin_bit_cast(__m256bh, a), __builtin_bit_cast(__m256bh, b));
   }
@@ -27,10 +29,11 @@ struct Avx512Bf16 : Avx512Vector<Avx512Bf16> {
   using Half = HalfAvx512Bf16;
   static constexpr int mr = 14, b_rows = 8;
   using Avx512Vector<Avx512Bf16>::narrow;
+  // The instruction takes subnormal numbers for zeros, and so does what finds them if the caller says so: zeros count as
+  // well. It needs no constant in a register, of which a register tile has none left.
   static __m256i narrow(bf16, Reg x) {
-    const __m512i bits = _mm512_castps_si512(x);  // the instruction takes subnormal numbers for zeros
-    const __mmask16 no_exponent = _mm512_testn_epi32_mask(bits, _mm512_set1_epi32(0x7f800000));
-    if (_mm512_mask_test_epi32_mask(no_exponent, bits, _mm512_set1_epi32(0x007fffff)) != 0) {
+    constexpr int zero_or_subnormal = 0x26;
+    if (_mm512_fpclass_ps_mask(x, zero_or_subnormal) != 0) [[unlikely]] {
       return Avx512Vector<Avx512Bf16>::narrow(bf16{}, x);
     }
     return __builtin_bit_cast(__m256i, _mm512_maskz_cvtneps_pbh(all, x));
@@ -227,21 +230,27 @@ struct PairsOfB {
   i64 stride;
   int k;
 
-  template <int vectors>
-  void read(int pair, int column, int count, V::Reg (&out)[vectors]) const {
+  /// 16 rows lie in one or two sets of an L1 of 8 ways and 4 KiB a way, as powers of two do: half of them at a time.
+  bool crowded() const { return stride % 1024 == 0; }
+
+  template <int group, int vectors>
+  [[gnu::always_inline]] void read(int pair, int column, int count, V::Reg (&out)[group][vectors]) const {
     const __mmask32 inside = elements(0, (vectors - 1) * lanes + count);
+    const bf16* from = element_at<V>(base, 2 * pair * stride + column);
     const auto row = [&](int at) {
+      __builtin_prefetch(element_at<V>(from, ahead<V>(2 * group, stride)), 0, 2);
       if (at >= k) return _mm512_setzero_si512();
-      const bf16* const from = element_at<V>(base, at * stride + column);
       return inside == ~0u ? _mm512_loadu_si512(from) : read_inside(inside, from);
     };
-    const __m512i even = row(2 * pair), odd = row(2 * pair + 1);
-    out[0] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(odd, left_half(), even));
-    if constexpr (vectors == 2) out[1] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(odd, right_half(), even));
-  }
-  void prefetch(int pair, int column) const {
-    __builtin_prefetch(element_at<V>(element_at<V>(base, ahead<V>(2 * pair, stride)), column), 0, 2);
-    __builtin_prefetch(element_at<V>(element_at<V>(base, ahead<V>(2 * pair + 1, stride)), column), 0, 2);
+#pragma GCC unroll 8
+    for (int g = 0; g < group; ++g) {
+      const __m512i even = row(2 * (pair + g));
+      from = element_at<V>(from, stride);
+      const __m512i odd = row(2 * (pair + g) + 1);
+      from = element_at<V>(from, stride);
+      out[g][0] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(odd, left_half(), even));
+      if constexpr (vectors == 2) out[g][1] = _mm512_castsi512_ps(_mm512_permutex2var_epi16(odd, right_half(), even));
+    }
   }
 };
 
@@ -301,6 +310,12 @@ void multiply_pairs_direct_a(const Operand& a, const float* b_panel, int m, int 
                       ld, add);
 }
 
+void multiply_pairs_direct_a_to(const Operand& a, const float* b_panel, int m, int n, int k, const float* acc, i64 ld,
+                                bool add, const RoundedRows& c) {
+  multiply_columns_to<V>(PairsOfA{static_cast<const bf16*>(a.base), a.strip_stride, k}, b_panel, m, n, pairs_of(k), acc,
+                         ld, add, c);
+}
+
 }  // namespace
 
 constinit const Kernels avx512_bf16_kernels = {Mma::avx512_bf16,
@@ -313,6 +328,7 @@ constinit const Kernels avx512_bf16_kernels = {Mma::avx512_bf16,
                                                multiply_pairs,
                                                multiply_pairs_direct_a,
                                                multiply_pairs_direct_b,
+                                               multiply_pairs_direct_a_to,
                                                load<V>,
                                                store<V>,
                                                &avx512_kernels};

@@ -21,14 +21,23 @@ struct Lines {
   const E* base;
   i64 stride;  // elements from one line to the next
 
-  /// Vectors of elements from `at` on as floats, `count` of the last vector and zeros behind.
-  template <int vectors>
-  [[gnu::always_inline]] void read(int line, int at, int count, typename V::Reg (&out)[vectors]) const {
-    const E* const from = element_at<V>(base, line * stride + at);
+  /// Whether V::b_rows lines are too many at a time for the nearest cache.
+  static constexpr bool crowded() { return false; }
+
+  /// Vectors of elements of a group of lines, from `at` on, as floats; `count` of the last vector and zeros behind. The
+  /// same of the next group, which need not exist, is in the L2 soon: read in memory order, but many lines deep, they are
+  /// no stream that hardware foresees.
+  template <int group, int vectors>
+  [[gnu::always_inline]] void read(int line, int at, int count, typename V::Reg (&out)[group][vectors]) const {
+    const E* from = element_at<V>(base, line * stride + at);
+#pragma GCC unroll 8
+    for (int g = 0; g < group; ++g, from = element_at<V>(from, stride)) {
+      __builtin_prefetch(element_at<V>(from, ahead<V>(group, stride)), 0, 2);
 #pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) {
-      const E* const vector = from + v * V::lanes;
-      out[v] = v < vectors - 1 || count == V::lanes ? V::read(vector) : V::read_first(vector, count);
+      for (int v = 0; v < vectors; ++v) {
+        const E* const vector = from + v * V::lanes;
+        out[g][v] = v < vectors - 1 || count == V::lanes ? V::read(vector) : V::read_first(vector, count);
+      }
     }
   }
   /// `length` elements from `at` on as floats, to whole vectors. The same of line `next`, which need not exist, is in
@@ -44,10 +53,6 @@ struct Lines {
     if (i == length) return;
     __builtin_prefetch(element_at<V>(fetched, i), 0, 2);
     V::store(out + i, V::read_first(from + i, length - i));
-  }
-  /// Has the line in the L2 soon; it need not exist.
-  [[gnu::always_inline]] void prefetch(int line, int at) const {
-    __builtin_prefetch(element_at<V>(element_at<V>(base, ahead<V>(line, stride)), at), 0, 2);
   }
 };
 
@@ -78,7 +83,7 @@ template <class V, int group, int rows, int vectors>
   using A = RowPanel<V>;
   constexpr int last = vectors - 1;
   typename V::Reg sum[rows][vectors];
-#pragma GCC unroll 2
+#pragma GCC unroll 3
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 2
     for (int v = 0; v < vectors; ++v) {
@@ -88,14 +93,14 @@ template <class V, int group, int rows, int vectors>
   }
 #pragma GCC unroll 8
   for (int g = 0; g < group; ++g) {
-#pragma GCC unroll 2
+#pragma GCC unroll 3
     for (int r = 0; r < rows; ++r) {
       const typename V::Reg element = V::broadcast(elements + g * A::k_step + r * A::row_step);
 #pragma GCC unroll 2
       for (int v = 0; v < vectors; ++v) sum[r][v] = V::multiply_add(element, line[g][v], sum[r][v]);
     }
   }
-#pragma GCC unroll 2
+#pragma GCC unroll 3
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 2
     for (int v = 0; v < last; ++v) V::store(acc + r * ld + v * V::lanes, sum[r][v]);
@@ -112,23 +117,21 @@ struct FewRows {
 };
 
 /// A group of rows of B from `at` on, and at most `vectors` vectors of its columns from `first` on, `columns` of the
-/// last one. The same columns of the group after it are fetched into the L2: read in memory order, but many rows deep,
-/// they are no stream that hardware foresees.
+/// last one.
 template <class V, int group, int vectors, class Rows>
 [[gnu::always_inline]] inline void multiply_row_group(const Rows& b, int at, int first, int columns, const FewRows& a,
                                                       float* acc, i64 ld, bool add) {
   using A = RowPanel<V>;
   typename V::Reg line[group][vectors];
-#pragma GCC unroll 8
-  for (int g = 0; g < group; ++g) {
-    b.prefetch(at + g + group, first);
-    b.read(at + g, first, columns, line[g]);
-  }
+  b.read(at, first, columns, line);
   const float* strip = a.panel + at * A::k_step;
   acc += first;
   for (int s = 0; s < a.strips; ++s, strip += a.step) {
     const float* elements = strip;
     int rows = s < a.longest_strips ? a.longest : a.longest - 1;
+    for (; rows >= 3; rows -= 3, elements += 3 * A::row_step, acc += 3 * ld) {
+      add_row_group<V, group, 3, vectors>(elements, line, columns, acc, ld, add);
+    }
     for (; rows >= 2; rows -= 2, elements += 2 * A::row_step, acc += 2 * ld) {
       add_row_group<V, group, 2, vectors>(elements, line, columns, acc, ld, add);
     }
@@ -158,6 +161,9 @@ void multiply_rows(const float* a_panel, const Rows& b, int m, int n, int k, flo
       multiply_row_group<V, group, 1>(b, at, j, lower<V>(n - j, V::lanes), a, acc, ld, add || at > 0);
   };
   int at = 0;
+  if (b.crowded()) {
+    for (; at + V::b_rows / 2 <= k; at += V::b_rows / 2) over_width.template operator()<V::b_rows / 2>(at);
+  }
   for (; at + V::b_rows <= k; at += V::b_rows) over_width.template operator()<V::b_rows>(at);
   for (; at < k; ++at) over_width.template operator()<1>(at);
 }
@@ -259,11 +265,13 @@ struct RowPiece {
   static constexpr int row_step = length + V::lanes, k_step = 1;
 };
 
-/// Pieces of `Piece::length` of k, each by all columns before the next one.
-template <class V, class Piece, class Rows>
-void multiply_pieces(const Rows& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
+/// Pieces of `Piece::length` of k, each by all columns before the next one. The last sums go to `out`, which is acc or,
+/// if there is one piece, another matrix.
+template <class V, class Piece, class C, class Rows>
+void multiply_pieces(const Rows& a, const float* b_panel, int m, int n, int k, const float* acc, i64 ld, bool add,
+                     C* out, i64 out_ld) {
   using B = ColumnPanel<V>;
-  static constexpr TileTable<V> table = tile_table<V, Piece>();
+  static constexpr TileTable<V> table = tile_table<V, Piece, C>();
   alignas(64) float piece[V::mr * Piece::row_step];
   for (int s = 0; s < RowPanel<V>::strips(m); ++s) {
     const Strip rows = RowPanel<V>::strip(m, s);
@@ -276,8 +284,10 @@ void multiply_pieces(const Rows& a, const float* b_panel, int m, int n, int k, f
       for (int j = 0; j < B::strips(n); ++j) {
         const Strip columns = B::strip(n, j);
         const auto [width, last] = columns_of<V>(columns.count);
-        table.of[rows.count - 1][width](piece, b_panel + (j * static_cast<i64>(k) + at) * B::pitch, length,
-                                        acc + rows.first * ld + columns.first, ld, last, add || at > 0);
+        const float* const sums = acc + rows.first * ld + columns.first;
+        table.of[rows.count - 1][width](piece, b_panel + (j * static_cast<i64>(k) + at) * B::pitch, length, sums, ld,
+                                        last, add || at > 0, sums + columns.count,
+                                        element_at<V>(out, rows.first * out_ld + columns.first), out_ld);
       }
     }
   }
@@ -291,16 +301,34 @@ constexpr int few_columns = 64;
 template <class V, class Rows>
 void multiply_columns(const Rows& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
   if (n <= few_columns) {
-    multiply_pieces<V, RowPiece<V, 64>>(a, b_panel, m, n, k, acc, ld, add);
+    multiply_pieces<V, RowPiece<V, 64>>(a, b_panel, m, n, k, acc, ld, add, acc, ld);
   } else {
-    multiply_pieces<V, RowPiece<V, 512>>(a, b_panel, m, n, k, acc, ld, add);
+    multiply_pieces<V, RowPiece<V, most_rounded_k>>(a, b_panel, m, n, k, acc, ld, add, acc, ld);
   }
+}
+
+/// The same to C in place of acc, rounded. k <= most_rounded_k.
+template <class V, class Rows>
+void multiply_columns_to(const Rows& a, const float* b_panel, int m, int n, int k, const float* acc, i64 ld, bool add,
+                         const RoundedRows& c) {
+  const auto to = [&]<class C>(C* out) {
+    multiply_pieces<V, RowPiece<V, most_rounded_k>>(a, b_panel, m, n, k, acc, ld, add, out, c.stride);
+  };
+  if (c.type == DType::f16) return to(static_cast<f16*>(c.base));
+  if (c.type == DType::bf16) return to(static_cast<bf16*>(c.base));
+  to(static_cast<float*>(c.base));
 }
 
 template <class V>
 void multiply_direct_a(const Operand& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
   with_lines<V>(a.base, a.type, a.strip_stride,
                 [&](auto rows) { multiply_columns<V>(rows, b_panel, m, n, k, acc, ld, add); });
+}
+template <class V>
+void multiply_direct_a_to(const Operand& a, const float* b_panel, int m, int n, int k, const float* acc, i64 ld,
+                          bool add, const RoundedRows& c) {
+  with_lines<V>(a.base, a.type, a.strip_stride,
+                [&](auto rows) { multiply_columns_to<V>(rows, b_panel, m, n, k, acc, ld, add, c); });
 }
 
 }  // namespace tilewright::cpu

@@ -58,6 +58,7 @@ const Kernels& table_of(Mma mma) {
     case Mma::avx512_bf16:
       return avx512_bf16_kernels;
     case Mma::mma_sync:
+    case Mma::wgmma:
     case Mma::fma:
       break;  // a GPU's: never at hand here
   }

@@ -13,10 +13,17 @@
 
 namespace tilewright::cpu {
 
+/// So many lines of B are fetched into the L2 ahead of their products. A panel may be larger than that, and hardware that
+/// reads ahead stops at the end of each page.
+constexpr int fetched_ahead = 64;
+
 /// One register tile: acc[r * ld + j] += sum over k of a[r, k] * b[k * pitch + j], or = if not add. `columns` of the
-/// last vector are in use. A::row_step and A::k_step say where the elements of a are.
-template <class V, class A, int pitch, int rows, int vectors>
-void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, int columns, bool add) {
+/// last vector are in use. A::row_step and A::k_step say where the elements of a are. `next`: the sums of the tile that
+/// comes next, which need not exist; they are fetched, as an accumulator too may be larger than the L2. The sums go to
+/// `out`, rounded if C is not float: to acc itself, or to the rows of a matrix.
+template <class V, class A, int pitch, class C, int rows, int vectors>
+void multiply_tile(const float* a, const float* b, int k, const float* acc, i64 ld, int columns, bool add,
+                   const float* next, void* out, i64 out_ld) {
   using Reg = typename V::Reg;
   constexpr int last = vectors - 1;
   Reg sum[rows][vectors];
@@ -33,15 +40,18 @@ void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, in
       sum[r][last] = V::load_first(acc + r * ld + last * V::lanes, columns);
     }
 #pragma GCC unroll 16
-    for (int r = 0; r < rows; ++r) {  // of the strip that comes next: an accumulator may be larger than the L2
+    for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 2
-      for (int v = 0; v < vectors; ++v) __builtin_prefetch(acc + (rows + r) * ld + v * V::lanes, 1);
+      for (int v = 0; v < vectors; ++v) __builtin_prefetch(next + r * ld + v * V::lanes, 1);
     }
   }
   for (; k > 0; --k) {
     Reg line[vectors];
 #pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) line[v] = V::load(b + v * V::lanes);
+    for (int v = 0; v < vectors; ++v) {
+      if (v * V::lanes % 16 == 0) __builtin_prefetch(b + fetched_ahead * pitch + v * V::lanes, 0, 2);  // a cache line
+      line[v] = V::load(b + v * V::lanes);
+    }
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
       const Reg element = V::broadcast(a + r * A::row_step);
@@ -54,12 +64,13 @@ void multiply_tile(const float* a, const float* b, int k, float* acc, i64 ld, in
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 2
-    for (int v = 0; v < last; ++v) V::store(acc + r * ld + v * V::lanes, sum[r][v]);
-    V::store_first(acc + r * ld + last * V::lanes, columns, sum[r][last]);
+    for (int v = 0; v < last; ++v) V::write(static_cast<C*>(out) + r * out_ld + v * V::lanes, sum[r][v]);
+    V::write_first(static_cast<C*>(out) + r * out_ld + last * V::lanes, columns, sum[r][last]);
   }
 }
 
-using TileFunction = void (*)(const float* a, const float* b, int k, float* acc, i64 ld, int columns, bool add);
+using TileFunction = void (*)(const float* a, const float* b, int k, const float* acc, i64 ld, int columns, bool add,
+                              const float* next, void* out, i64 out_ld);
 
 /// The columns of a register tile: half a vector where V::Half is such a one, a vector, two.
 enum Width : unsigned char { half, one, two };
@@ -81,19 +92,19 @@ struct TileTable {
   TileFunction of[V::mr][3];
 };
 
-template <class V, class A, int rows = 1>
+template <class V, class A, class C, int rows = 1>
 constexpr void fill(TileTable<V>& table) {
   constexpr int pitch = ColumnPanel<V>::pitch;
-  table.of[rows - 1][half] = multiply_tile<typename V::Half, A, pitch, rows, 1>;
-  table.of[rows - 1][one] = multiply_tile<V, A, pitch, rows, 1>;
-  table.of[rows - 1][two] = multiply_tile<V, A, pitch, rows, 2>;
-  if constexpr (rows < V::mr) fill<V, A, rows + 1>(table);
+  table.of[rows - 1][half] = multiply_tile<typename V::Half, A, pitch, C, rows, 1>;
+  table.of[rows - 1][one] = multiply_tile<V, A, pitch, C, rows, 1>;
+  table.of[rows - 1][two] = multiply_tile<V, A, pitch, C, rows, 2>;
+  if constexpr (rows < V::mr) fill<V, A, C, rows + 1>(table);
 }
 
-template <class V, class A>
+template <class V, class A, class C>
 constexpr TileTable<V> tile_table() {
   TileTable<V> table = {};
-  fill<V, A>(table);
+  fill<V, A, C>(table);
   return table;
 }
 
@@ -106,7 +117,7 @@ template <class V>
 void multiply(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
   using A = RowPanel<V>;
   using B = ColumnPanel<V>;
-  static constexpr TileTable<V> table = tile_table<V, A>();
+  static constexpr TileTable<V> table = tile_table<V, A, float>();
   const i64 a_step = static_cast<i64>(k) * A::pitch, b_step = static_cast<i64>(k) * B::pitch;
   const int a_strips = A::strips(m), b_strips = B::strips(n);
   const i64 fitting = a_block_bytes / (a_step * static_cast<i64>(sizeof(float)) + 1);
@@ -117,8 +128,9 @@ void multiply(const float* a_panel, const float* b_panel, int m, int n, int k, f
       const auto [width, last] = columns_of<V>(columns.count);
       for (int i = first; i < lower<V>(first + block, a_strips); ++i) {
         const Strip rows = A::strip(m, i);
-        table.of[rows.count - 1][width](a_panel + i * a_step, b_panel + j * b_step, k,
-                                        acc + rows.first * ld + columns.first, ld, last, add);
+        float* const sums = acc + rows.first * ld + columns.first;
+        table.of[rows.count - 1][width](a_panel + i * a_step, b_panel + j * b_step, k, sums, ld, last, add,
+                                        sums + rows.count * ld, sums, ld);
       }
     }
   }

@@ -71,6 +71,7 @@ constexpr Kernels kernels_of(Mma mma) {
           multiply<V>,
           multiply_direct_a<V>,
           multiply_direct_b<V>,
+          multiply_direct_a_to<V>,
           load<V>,
           store<V>};
 }

@@ -181,7 +181,7 @@ Cubin compile(const std::string& text, const std::string& architecture) {
   check_compiler(c, c.get_ptx_size(scope.program, &size), "nvrtcGetPTXSize");
   cubin.ptx.resize(size);
   check_compiler(c, c.get_ptx(scope.program, cubin.ptx.data()), "nvrtcGetPTX");
-  for (const char* const words : {"(C7510)", "(C7517)", "wgmma.mma_async instructions are serialized"}) {
+  for (const char* const words : {"(C7510)", "(C7514)", "(C7517)", "wgmma.mma_async instructions are serialized"}) {
     cubin.serialised = cubin.serialised || cubin.log.find(words) != std::string::npos;
   }
   cubin.registers = number_before(cubin.log, " registers");

@@ -58,6 +58,7 @@ const char* fill(Driver& d) {
   need(d.stream_destroy, "cuStreamDestroy_v2");
   need(d.stream_synchronize, "cuStreamSynchronize");
   need(d.thread_exchange_stream_capture_mode, "cuThreadExchangeStreamCaptureMode");
+  find(d.tensor_map_encode_tiled, "cuTensorMapEncodeTiled");
   return missing;
 }
 

@@ -75,6 +75,11 @@ struct Driver {
   Result (*pointer_get_attributes)(unsigned count, const PointerAttribute* attributes, void** values, Address pointer);
   Result (*module_load_data)(Module* module, const void* image);
   Result (*module_get_function)(Function* function, Module module, const char* name);
+  /// Null where the driver is older than compute capability 9.0.
+  Result (*tensor_map_encode_tiled)(void* map, int type, unsigned rank, const void* address,
+                                    const unsigned long long* extents, const unsigned long long* strides,
+                                    const unsigned* box, const unsigned* steps, int interleave, int swizzle,
+                                    int promotion, int fill);
   Result (*func_get_attribute)(int* value, FunctionAttribute attribute, Function function);
   Result (*func_set_attribute)(Function function, FunctionAttribute attribute, int value);
   Result (*launch_kernel)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,

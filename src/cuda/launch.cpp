@@ -19,7 +19,33 @@ namespace tilewright::cuda {
 namespace {
 
 std::string_view name_of(Via via) {
-  return via == Via::gather ? "gather" : via == Via::async_copy ? "async_copy" : "realign";
+  return via == Via::gather       ? "gather"
+         : via == Via::async_copy ? "async_copy"
+         : via == Via::realign    ? "realign"
+                                  : "tma";
+}
+
+constexpr int most_role_warps = 8;  // that multiply, beside those that bring blocks
+
+/// What multiplies under a launch on an architecture.
+Tensor tensor_of(const Launch& how, const std::string& architecture) {
+  const bool on_device = architecture == "sm_90a", by_fours = how.warps % 4 == 0;
+  if (how.tensor == Tensor::wgmma && !(on_device && by_fours)) {
+    throw Error(ErrorCode::plan_unavailable,
+                on_device ? fmt::format("a launch with wgmma of {} warps: give a multiple of 4", how.warps)
+                          : fmt::format("a launch with wgmma on {}: it is there on sm_90a alone", architecture));
+  }
+  for (const Move& move : how.moves) {
+    if (move.via != Via::tma) continue;
+    if (!on_device || !by_fours || how.tensor == Tensor::mma_sync || how.warps * how.teams > most_role_warps) {
+      throw Error(
+          ErrorCode::plan_unavailable,
+          fmt::format("a launch by tma of {} teams of {} warps on {}: give 4 warps and 1 or 2 teams, or 8 warps, "
+                      "wgmma, and sm_90a",
+                      how.teams, how.warps, architecture));
+    }
+  }
+  return how.tensor.value_or(on_device && by_fours ? Tensor::wgmma : Tensor::mma_sync);
 }
 
 void check_launch(const Launch& how) {
@@ -44,8 +70,9 @@ std::string text_of(const Config& config) {
     moves += fmt::format("{}{{tilewright::cuda::Via::{}, {}, {}}}", moves.empty() ? "" : ", ", name_of(move.via),
                          move.axis, move.bytes);
   }
-  return fmt::format("tilewright::cuda::Config{{{}, {}, {{{}}}, {}, {}}}", config.warps, config.stages, moves,
-                     config.ring_bytes, config.scratch_bytes);
+  return fmt::format("tilewright::cuda::Config{{{}, {}, tilewright::cuda::Tensor::{}, {{{}}}, {}, {}, {}}}",
+                     config.warps, config.stages, config.tensor == Tensor::wgmma ? "wgmma" : "mma_sync", moves,
+                     config.ring_bytes, config.scratch_bytes, config.teams);
 }
 
 /// Loading a module is forbidden while a stream of this thread is captured, unless the thread says that it knows.
@@ -125,8 +152,9 @@ bool same(const Move& a, const Move& b) {
 }
 /// The bindings name every field, so that one which is added is not forgotten here.
 bool same(const Config& a, const Config& b) {
-  const auto& [warps, stages, moves, ring_bytes, scratch_bytes] = a;
-  return warps == b.warps && stages == b.stages && ring_bytes == b.ring_bytes && scratch_bytes == b.scratch_bytes &&
+  const auto& [warps, stages, tensor, moves, ring_bytes, scratch_bytes, teams] = a;
+  return warps == b.warps && stages == b.stages && tensor == b.tensor && ring_bytes == b.ring_bytes &&
+         scratch_bytes == b.scratch_bytes && teams == b.teams &&
          std::equal(std::begin(moves), std::end(moves), std::begin(b.moves),
                     [](const Move& x, const Move& y) { return same(x, y); });
 }
@@ -141,8 +169,9 @@ struct Remembered {
 
 }  // namespace
 
-Config config_of(const Launch& how, const footprint::Need& need) {
-  Config config{how.warps, how.stages, {}, 0, 0};
+Config config_of(const Launch& how, const detail::Needs& needs, const std::string& architecture) {
+  Config config{how.warps, how.stages, tensor_of(how, architecture), {}, 0, 0, how.teams};
+  const footprint::Need& need = config.tensor == Tensor::wgmma ? needs.wgmma : needs.mma_sync;
   std::copy(std::begin(how.moves), std::end(how.moves), std::begin(config.moves));
   const footprint::Bytes& bytes = config.settles() ? need.settling : need.direct;
   config.ring_bytes = how.stages * bytes.stage + settled_blocks * bytes.settled;
@@ -151,7 +180,7 @@ Config config_of(const Launch& how, const footprint::Need& need) {
 }
 
 std::string unit_of(const KernelText& text, const Config& config, std::size_t kernel_size, std::size_t args_size) {
-  std::string unit = "#include <tilewright/tile/cuda/executor.hpp>\n";
+  std::string unit = fmt::format("#include <tilewright/tile/cuda/{}.hpp>\n", config.roles() ? "roles" : "executor");
   for (const std::string& header : text.headers) unit += fmt::format("#include <{}>\n", header);
   return unit +
          fmt::format(
@@ -159,13 +188,15 @@ std::string unit_of(const KernelText& text, const Config& config, std::size_t ke
              "using Args = {};\n"
              "static_assert(sizeof(Kernel) == {} && sizeof(Args) == {}, \"the text names other types than the "
              "host's\");\n"
-             "extern \"C\" __global__ void __launch_bounds__({}) tilewright_kernel(\n"
+             "extern \"C\" __global__ void __launch_bounds__({}{}) tilewright_kernel(\n"
              "    const __grid_constant__ Kernel kernel, const __grid_constant__ Args args,\n"
              "    const __grid_constant__ tilewright::tile::Grid grid, const __grid_constant__ tilewright::Order "
-             "order) {{\n"
-             "  tilewright::cuda::run<{}>(kernel, grid, order, args);\n"
+             "order{}) {{\n"
+             "  tilewright::cuda::run{}<{}>(kernel, grid, order, args{});\n"
              "}}\n",
-             text.kernel, text.args, kernel_size, args_size, config.threads(), text_of(config));
+             text.kernel, text.args, kernel_size, args_size, config.block_threads(), config.roles() ? ", 1" : "",
+             config.roles() ? ", const __grid_constant__ tilewright::cuda::TensorMaps maps" : "",
+             config.roles() ? "_roles" : "", text_of(config), config.roles() ? ", maps" : "");
 }
 
 Move mover_for(const MatrixView& view) {
@@ -182,12 +213,12 @@ Move mover_for(const MatrixView& view) {
 
 std::string unavailable() { return driver_or_reason().reason; }
 
-Loaded load_kernel(const KernelText& text, const Launch& how, const footprint::Need& need, std::size_t kernel_size,
+Loaded load_kernel(const KernelText& text, const Launch& how, const detail::Needs& needs, std::size_t kernel_size,
                    std::size_t args_size) {
   check_launch(how);
   const DeviceDescription& device = describe(how.device);
-  const Config config = config_of(how, need);
-  const int bytes = config.ring_bytes + config.scratch_bytes;
+  const Config config = config_of(how, needs, device.architecture());
+  const int bytes = config.shared_bytes();
   if (bytes > device.shared_bytes) {
     throw Error(
         ErrorCode::plan_unavailable,
@@ -195,12 +226,16 @@ Loaded load_kernel(const KernelText& text, const Launch& how, const footprint::N
                     "program: use fewer stages or smaller tiles",
                     how.stages, config.ring_bytes, config.scratch_bytes, bytes, device.name, device.shared_bytes));
   }
-  return {loaded_of(unit_of(text, config, kernel_size, args_size), how.device, bytes), how.device,
-          static_cast<unsigned>(config.threads()), static_cast<unsigned>(bytes)};
+  return {loaded_of(unit_of(text, config, kernel_size, args_size), how.device, bytes),
+          how.device,
+          static_cast<unsigned>(config.teams > 1 ? config.threads() : config.block_threads()),
+          static_cast<unsigned>(config.teams > 1 ? config.teams + 1 : 1),
+          static_cast<unsigned>(bytes),
+          config.roles() ? static_cast<unsigned>(device.multiprocessors) : 0};
 }
 
 void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, void* stream, const void* kernel,
-             const void* args) {
+             const void* args, const TensorMaps* maps) {
   constexpr i64 most_programs = 0x7fffffff;
   if (grid.programs() > most_programs) {
     throw Error(ErrorCode::plan_unavailable,
@@ -208,40 +243,48 @@ void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, v
                             most_programs));
   }
   void* parameters[] = {const_cast<void*>(kernel), const_cast<void*>(args), const_cast<tile::Grid*>(&grid),
-                        const_cast<Order*>(&order)};
+                        const_cast<Order*>(&order), const_cast<TensorMaps*>(maps)};
+  const auto programs = static_cast<unsigned>(grid.programs());
+  const unsigned blocks = loaded.most_blocks > 0 ? std::min(programs, loaded.most_blocks) : programs;
   const CurrentDevice current(loaded.device);
-  const Result result =
-      driver().launch_kernel(loaded.function, static_cast<unsigned>(grid.programs()), 1, 1, loaded.threads, 1, 1,
-                             loaded.shared_bytes, static_cast<Stream>(stream), parameters, nullptr);
+  const Result result = driver().launch_kernel(loaded.function, blocks, 1, 1, loaded.threads, loaded.thread_rows, 1,
+                                               loaded.shared_bytes, static_cast<Stream>(stream), parameters, nullptr);
   if (result != success) {  // words are put together for a failure alone
-    check(result, fmt::format("cuLaunchKernel({} programs of {} threads, {} bytes of shared memory)", grid.programs(),
-                              loaded.threads, loaded.shared_bytes));
+    check(result, fmt::format("cuLaunchKernel({} blocks of {} threads, {} bytes of shared memory)", blocks,
+                              loaded.threads * loaded.thread_rows, loaded.shared_bytes));
   }
 }
 
-void detail::enqueue(const KernelText& text, const Launch& how, const footprint::Need& need, Bytes kernel, Bytes args) {
+void detail::enqueue(const KernelText& text, const Launch& how, const Needs& needs, Bytes kernel, Bytes args) {
+  for (const Move& move : how.moves) {
+    if (move.via == Via::tma) {
+      throw Error(ErrorCode::plan_unavailable,
+                  "a launch of a kernel of one's own that moves by tma: only the operator makes tensor maps; give "
+                  "async_copy");
+    }
+  }
   // A loop over a model's layers has a handful of kernels.
   static thread_local std::array<Remembered, 8> kept;
   static thread_local std::size_t next = 0;
-  const Config config = config_of(how, need);
+  const Config config = config_of(how, needs, describe(how.device).architecture());
   auto at = std::ranges::find_if(kept, [&](const Remembered& entry) {
     return entry.loaded.function != nullptr && entry.loaded.device == how.device && same(entry.config, config) &&
            entry.kernel_size == kernel.size && entry.args_size == args.size && entry.text == text;
   });
   if (at == kept.end()) {
-    const Loaded loaded = load_kernel(text, how, need, kernel.size, args.size);
+    const Loaded loaded = load_kernel(text, how, needs, kernel.size, args.size);
     at = kept.begin() + static_cast<std::ptrdiff_t>(next++ % kept.size());
     *at = {text, config, kernel.size, args.size, loaded};
   }
-  cuda::enqueue(at->loaded, how.grid, how.order, how.stream, kernel.data, args.data);
+  cuda::enqueue(at->loaded, how.grid, how.order, how.stream, kernel.data, args.data, nullptr);
 }
 
-KernelFacts detail::compile_for(const KernelText& text, const Launch& how, const footprint::Need& need,
-                                std::size_t kernel_size, std::size_t args_size, const std::string& architecture) {
+KernelFacts detail::compile_for(const KernelText& text, const Launch& how, const Needs& needs, std::size_t kernel_size,
+                                std::size_t args_size, const std::string& architecture) {
   check_launch(how);
-  const Config config = config_of(how, need);
+  const Config config = config_of(how, needs, architecture);
   const Cubin cubin = cubin_of(unit_of(text, config, kernel_size, args_size), architecture);
-  return {cubin.registers, cubin.spilled_bytes, config.ring_bytes + config.scratch_bytes};
+  return {cubin.registers, cubin.spilled_bytes, config.shared_bytes(), cubin.serialised};
 }
 
 }  // namespace tilewright::cuda

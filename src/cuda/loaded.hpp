@@ -12,22 +12,24 @@ namespace tilewright::cuda {
 struct Loaded {
   Function function = nullptr;
   int device = 0;
-  unsigned threads = 0, shared_bytes = 0;  // of a program
+  unsigned threads = 0, thread_rows = 1, shared_bytes = 0;  // of a block
+  unsigned most_blocks = 0;                // that share out the programs; 0: a block is a program
 };
 
-/// The shared memory of a program under a launch: a pipeline's stages, and everything else.
-Config config_of(const Launch& how, const footprint::Need& need);
+/// What device code knows of a launch on an architecture: what multiplies there, and the shared memory of a program.
+/// Throws Error plan_unavailable for wgmma where it does not exist.
+Config config_of(const Launch& how, const detail::Needs& needs, const std::string& architecture);
 /// The translation unit of a kernel under a launch.
 std::string unit_of(const KernelText& text, const Config& config, std::size_t kernel_size, std::size_t args_size);
 
 /// Finds or compiles a kernel and loads it on how.device; the grid, the order and the stream are not looked at. A
 /// process keeps what it loaded. Throws Error: target, driver, kernel, plan_value, plan_unavailable.
-Loaded load_kernel(const KernelText& text, const Launch& how, const footprint::Need& need, std::size_t kernel_size,
+Loaded load_kernel(const KernelText& text, const Launch& how, const detail::Needs& needs, std::size_t kernel_size,
                    std::size_t args_size);
 
-/// Enqueues every program of a grid. kernel, args: the bytes of the kernel and of its arguments. Throws Error: driver,
-/// plan_unavailable for a grid that is too large.
+/// Enqueues every program of a grid. kernel, args: the bytes of the kernel and of its arguments; maps: of a kernel that
+/// moves by tma. Throws Error: driver, plan_unavailable for a grid that is too large.
 void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, void* stream, const void* kernel,
-             const void* args);
+             const void* args, const TensorMaps* maps);
 
 }  // namespace tilewright::cuda

@@ -1,5 +1,7 @@
 #include "cuda/pack.hpp"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -43,6 +45,30 @@ bool read(std::istream& file, T* to, std::size_t count) {
 
 std::mutex file_mutex;
 std::optional<fs::path> file_set;
+
+/// The pack that lies with a program or a library: in its folder, or in share/tilewright of one of the two folders
+/// above, which an installation has it in: bin, lib, or a folder of lib. Empty for none.
+fs::path pack_near(const fs::path& file) {
+  std::error_code none;
+  fs::path folder = file.parent_path();
+  if (folder.empty()) return {};
+  if (const fs::path beside = folder / "tilewright.pack"; fs::exists(beside, none)) return beside;
+  for (int i = 0; i < 2 && folder.has_relative_path(); ++i) {
+    folder = folder.parent_path();
+    if (const fs::path installed = folder / "share" / "tilewright" / "tilewright.pack"; fs::exists(installed, none))
+      return installed;
+  }
+  return {};
+}
+
+/// The file that this code is in: the executable, or a shared library or module that this library was linked into. Empty
+/// if the system tells no whole path, which an executable's need not be.
+fs::path own_file() {
+  Dl_info here;
+  if (dladdr(reinterpret_cast<const void*>(&own_file), &here) == 0 || here.dli_fname[0] != '/') return {};
+  std::error_code none;
+  return fs::canonical(here.dli_fname, none);
+}
 
 }  // namespace
 
@@ -144,12 +170,8 @@ fs::path pack_file() {
   }
   if (const char* const variable = std::getenv("TILEWRIGHT_PACK")) return variable;
   std::error_code none;
-  const fs::path folder = fs::read_symlink("/proc/self/exe", none).parent_path();
-  if (folder.empty()) return {};
-  const fs::path beside = folder / "tilewright.pack";
-  if (fs::exists(beside, none)) return beside;
-  const fs::path installed = folder.parent_path() / "share" / "tilewright" / "tilewright.pack";
-  return fs::exists(installed, none) ? installed : fs::path{};
+  const fs::path with_executable = pack_near(fs::read_symlink("/proc/self/exe", none));
+  return with_executable.empty() ? pack_near(own_file()) : with_executable;
 }
 
 const Pack* kernel_pack() {

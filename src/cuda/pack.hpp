@@ -55,8 +55,9 @@ class Pack {
   std::vector<Group> groups_;
 };
 
-/// Where the pack is looked for: the file that was set, else $TILEWRIGHT_PACK, else tilewright.pack in the folder of the
-/// executable, else in ../share/tilewright of that folder. Empty for none.
+/// Where the pack is: the file that was set, else $TILEWRIGHT_PACK, else tilewright.pack in the folder of the executable,
+/// or in share/tilewright of one of the two folders above it, else the same for the shared library or module that this
+/// code is in. Empty for none.
 std::filesystem::path pack_file();
 /// The pack of this process, opened at its first use; null if there is none.
 const Pack* kernel_pack();

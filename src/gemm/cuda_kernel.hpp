@@ -13,8 +13,9 @@ using CudaArgs = programs::GemmArgs<f16, f16>;
 
 struct CudaKernel {
   cuda::KernelText text;
-  cuda::Launch how;  // movers, warps and stages; the grid, the order, the device and the stream are the call's
-  cuda::footprint::Need need;
+  cuda::Launch
+      how;  // movers, warps, stages and what multiplies; the grid, the order, the device and the stream are the call's
+  cuda::detail::Needs needs;
   static constexpr std::size_t kernel_bytes = 1, args_bytes = sizeof(CudaArgs);
 };
 

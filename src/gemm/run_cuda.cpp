@@ -7,6 +7,7 @@
 
 #include "cuda/device.hpp"
 #include "cuda/loaded.hpp"
+#include "cuda/tensor_map.hpp"
 #include "gemm/cuda_kernel.hpp"
 #include "plan/gpu_planner.hpp"
 
@@ -45,18 +46,39 @@ struct Ready {
   cuda::Loaded loaded;
   tile::Grid grid;
   Order order;
+  TileShape tile;
+  int a_axis = 0, b_axis = 0;  // adjacent in shared memory
+  MatrixView a, b;             // what maps are of
+  cuda::TensorMaps maps;
+
+  /// The maps of a call's operands, which are often the last call's.
+  const cuda::TensorMaps* maps_of(const MatrixView& new_a, const MatrixView& new_b) {
+    if (loaded.most_blocks == 0) return nullptr;
+    if (a == new_a && b == new_b) return &maps;
+    const cuda::CurrentDevice current(loaded.device);
+    if (a != new_a) maps.of[0] = cuda::tensor_map(new_a, tile.m, tile.k, a_axis);
+    if (b != new_b) maps.of[1] = cuda::tensor_map(new_b, tile.k, tile.n, b_axis);
+    a = new_a, b = new_b;
+    return &maps;
+  }
 };
 
 Ready make_ready(const Key& key, const MatrixView& a, const MatrixView& b) {
   const Plan plan = cuda_plan(key.problem, key.request, key.device).plan;
   const i64 tiles = cdiv(key.problem.m, plan.tile.m) * cdiv(key.problem.n, plan.tile.n);
-  if (tiles == 0) return {key, {}, {0}, plan.order};
+  if (tiles == 0) return {key, {}, {0}, plan.order, plan.tile, 0, 0, {}, {}, {}};
   CudaKernel kernel = cuda_kernel(plan, a, b, key.problem.output);
   kernel.how.device = key.device;
   return {key,
-          cuda::load_kernel(kernel.text, kernel.how, kernel.need, CudaKernel::kernel_bytes, CudaKernel::args_bytes),
+          cuda::load_kernel(kernel.text, kernel.how, kernel.needs, CudaKernel::kernel_bytes, CudaKernel::args_bytes),
           {tiles},
-          plan.order};
+          plan.order,
+          plan.tile,
+          kernel.how.moves[0].axis,
+          kernel.how.moves[1].axis,
+          {},
+          {},
+          {}};
 }
 
 template <class E>
@@ -87,7 +109,9 @@ std::optional<int> device_of_operands(const MatrixView& a, const MatrixView& b, 
 
 PlanChoice cuda_plan(const Problem& problem, const PlanRequest& request, int device) {
   const cuda::DeviceDescription& description = cuda::describe(device);
-  return plan::choose_gpu_plan(problem, request, {description.multiprocessors, description.shared_bytes});
+  return plan::choose_gpu_plan(
+      problem, request,
+      {description.multiprocessors, description.shared_bytes, description.architecture() == "sm_90a"});
 }
 
 void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, int device,
@@ -101,7 +125,7 @@ void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, 
   constexpr programs::Gemm<programs::Tiles{}> kernel;  // empty, as that of every tile is
   const CudaArgs args{problem.m,        problem.n, problem.k, matrix_of<const f16>(a), matrix_of<const f16>(b),
                       matrix_of<f16>(c)};
-  cuda::enqueue(ready.loaded, ready.grid, ready.order, options.stream, &kernel, &args);
+  cuda::enqueue(ready.loaded, ready.grid, ready.order, options.stream, &kernel, &args, ready.maps_of(a, b));
 }
 
 }  // namespace tilewright::gemm_detail

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t name_columns = 16, value_columns = 15, kind_columns = 9;
 constexpr std::size_t note_column = 2 + name_columns + value_columns + 2 + kind_columns;
 
-std::string heading(std::string_view title) { return fmt::format("\n{}\n", title); }
+std::string heading(std::string_view title) { return fmt::format("\n{}\n", wrapped(title, 2)); }
 
 std::string figure(std::string_view name, std::string_view value, std::string_view kind, std::string_view note) {
   std::string line = fmt::format("  {:<{}}{:>{}}  {}", name, name_columns, value, value_columns, kind);
@@ -74,8 +74,10 @@ std::string text_of(const std::optional<OffsetRange>& range) {
 std::string header(const Facts& facts, const PlanChoice& choice) {
   const Problem& problem = facts.geometry.problem;
   std::string text =
-      fmt::format("C ({}x{}, {}) = A ({}x{}) * B ({}x{}), inputs {}, sums in f32\n", problem.m, problem.n,
-                  name_of(problem.output), problem.m, problem.k, problem.k, problem.n, name_of(problem.input));
+      wrapped(fmt::format("C ({}x{}, {}) = A ({}x{}) * B ({}x{}), inputs {}, sums in f32", problem.m, problem.n,
+                          name_of(problem.output), problem.m, problem.k, problem.k, problem.n, name_of(problem.input)),
+              2);
+  text += '\n';
   text += fmt::format("plan  {}\n", wrapped(to_string(choice.plan), 6));
   if (!choice.reason.empty()) text += fmt::format("why   {}\n", wrapped(choice.reason, 6));
   return text;
@@ -102,27 +104,15 @@ std::string grid_section(const Facts& facts) {
   if (cut) text += paragraph("░ is tile beyond the matrix: not read (zeros instead), not stored.", 11);
   text += paragraph(order_sentence(geometry));
   text += '\n';
+  std::size_t widest = 12;
+  for (const TileKind& kind : facts.kinds) widest = std::max(widest, plural(kind.count, "tile").size());
   for (const TileKind& kind : facts.kinds) {
     const bool whole = kind.valid_rows == tile.m && kind.valid_cols == tile.n;
-    text += fmt::format("  {:>12} with {}x{} = {} valid outputs{}\n", plural(kind.count, "tile"), kind.valid_rows,
-                        kind.valid_cols, with_separators(kind.valid_rows * kind.valid_cols),
+    text += fmt::format("  {:>{}} with {}x{} = {} valid outputs{}\n", plural(kind.count, "tile"), widest,
+                        kind.valid_rows, kind.valid_cols, with_separators(kind.valid_rows * kind.valid_cols),
                         whole ? "" : fmt::format(" of {}", with_separators(tile.m * tile.n)));
   }
-
-  constexpr i64 most_listed = 16, listed_ends = 3;
-  text += '\n';
-  text += fmt::format("  {:>10}  {:<12} {:<20} {:<20} {}\n", "program", "tile", "rows", "columns", "valid");
-  for (i64 number = 0; number < geometry.programs; ++number) {
-    if (geometry.programs > most_listed && number == listed_ends) {
-      text += fmt::format("  {:>10}  (--program P shows any of them)\n", "...");
-      number = geometry.programs - listed_ends;
-    }
-    const Program program = geometry.program(number);
-    text += fmt::format("  {:>10}  {:<12} {:<20} {:<20} {}x{}\n", number,
-                        fmt::format("({}, {})", program.tile.row, program.tile.col), text_of(program.rows),
-                        text_of(program.cols), program.rows.valid, program.cols.valid);
-  }
-  return text;
+  return text + '\n' + list_programs(geometry);
 }
 
 std::string k_section(const Facts& facts) {
@@ -228,9 +218,11 @@ std::string layout_section(const Facts& facts) {
   std::string text = heading("LAYOUT: how the operands lie in memory (offsets in elements)");
   for (const Operand* operand : {&geometry.a, &geometry.b, &geometry.c}) {
     const IndexRange rows{0, operand->rows - 1, operand->rows}, cols{0, operand->cols - 1, operand->cols};
-    text +=
-        fmt::format("  {}  {}x{}, strides ({}, {}), offsets {}\n", upper(operand->name), operand->rows, operand->cols,
-                    operand->row_stride, operand->col_stride, text_of(valid_offsets(*operand, rows, cols)));
+    text += fmt::format(
+        "  {}  {}\n", upper(operand->name),
+        wrapped(fmt::format("{}x{}, strides ({}, {}), offsets {}", operand->rows, operand->cols, operand->row_stride,
+                            operand->col_stride, text_of(valid_offsets(*operand, rows, cols))),
+                5));
     const std::string mover = operand->name == 'c' ? "" : "; moved by " + to_string(operand->mover);
     text += paragraph(unit_sentence(*operand) + mover, 5);
   }
@@ -280,8 +272,14 @@ std::string limits_section() {
 
 /// One axis of a program: "rm = 128..191   valid while rm < 130: 2 of 64".
 std::string axis_line(std::string_view name, const IndexRange& range, i64 extent) {
-  return fmt::format("  {} = {:<22} mask {} < {}: {} of {} valid\n", name, text_of(range), name, extent, range.valid,
-                     range.last - range.first + 1);
+  return paragraph(fmt::format("{} = {:<22} mask {} < {}: {} of {} valid", name, text_of(range), name, extent,
+                               range.valid, range.last - range.first + 1));
+}
+
+/// "A[rm, rk] = a + rm*65 + rk*1     if rm < 130 && rk < 65", the condition on a line of its own where that is too long.
+std::string address_line(const std::string& address, const std::string& condition) {
+  const std::string line = fmt::format("    {:<44} if {}", address, condition);
+  return line.size() <= 80 ? line + '\n' : fmt::format("    {}\n      if {}\n", address, condition);
 }
 
 std::string block_lines(const Operand& operand, std::string_view row_name, std::string_view col_name,
@@ -312,16 +310,19 @@ std::string program_section(const Geometry& geometry, const ExplainFocus& focus)
     text += axis_line("rk", geometry.k_of(steps.begin), problem.k);
   } else {
     const IndexRange first = geometry.k_of(program.steps.begin), last = geometry.k_of(program.steps.end - 1);
-    text += fmt::format("  rk = {}..{} in {}, mask rk < {}: {} of {} valid in the last\n", first.first, last.last,
-                        plural(own_steps, "step"), problem.k, last.valid, geometry.plan.tile.k);
+    text += paragraph(fmt::format("rk = {}..{} in {}, mask rk < {}: {} of {} valid in the last", first.first, last.last,
+                                  plural(own_steps, "step"), problem.k, last.valid, geometry.plan.tile.k));
   }
   text += fmt::format("  {} of {} outputs are valid\n\n", with_separators(program.rows.valid * program.cols.valid),
                       with_separators(geometry.plan.tile.m * geometry.plan.tile.n));
 
   text += "  Addresses, in elements from each operand's base:\n";
-  text += fmt::format("    {:<44} if rm < {} && rk < {}\n", expression(geometry.a, "rm", "rk"), problem.m, problem.k);
-  text += fmt::format("    {:<44} if rk < {} && rn < {}\n", expression(geometry.b, "rk", "rn"), problem.k, problem.n);
-  text += fmt::format("    {:<44} if rm < {} && rn < {}\n", expression(geometry.c, "rm", "rn"), problem.m, problem.n);
+  const auto mask = [](std::string_view first, i64 below, std::string_view second, i64 second_below) {
+    return fmt::format("{} < {} && {} < {}", first, below, second, second_below);
+  };
+  text += address_line(expression(geometry.a, "rm", "rk"), mask("rm", problem.m, "rk", problem.k));
+  text += address_line(expression(geometry.b, "rk", "rn"), mask("rk", problem.k, "rn", problem.n));
+  text += address_line(expression(geometry.c, "rm", "rn"), mask("rm", problem.m, "rn", problem.n));
   text += paragraph("Where the mask of a load is false nothing is read and the block holds 0.", 4);
 
   text += '\n' + three_columns("Offsets, lowest..highest", "under the mask", "box without a mask");

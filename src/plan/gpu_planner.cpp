@@ -1,6 +1,7 @@
 #include "plan/gpu_planner.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -17,22 +18,37 @@ namespace {
 /// Groups of rows of tiles, so that programs at work at the same time share columns of B in the L2.
 constexpr Order gpu_order{OrderKind::grouped, 8};
 
-// One element of K of a tile of BM x BN costs a multiprocessor BM * BN multiplications and the way of BM + BN operands
-// to where they are multiplied, each of which takes as long as so many multiplications. The rate was measured on one
-// H200 with this library's own mma.sync kernels; it ranks plans and does not predict.
-constexpr double operand_cost = 64;
-constexpr double costs_a_microsecond = 1.7e6;
-constexpr double fma_slowdown = 16;
+// What the model of a plan's time is made of, in microseconds and bytes, measured on one H200 with this library's own
+// kernels. They rank plans and do not predict.
+constexpr double launch_time = 3;
+constexpr double memory_rate = 4.2e6;
+// Of plans by tma: a multiplication where tensor cores are at the card's power limit, a byte of a step's blocks on its
+// way into one multiprocessor, and an output whose store nothing hides.
+constexpr double boxed_multiply_time = 0.4 / (128 * 128 * 64), boxed_byte_time = 0.9e-5;
+constexpr double boxed_store_time = 2.5 / (128 * 256);
+// Of others: an element of K of a tile of BM x BN costs a multiprocessor BM * BN multiplications and the way of BM + BN
+// operands, each of which takes as long as so many multiplications by wgmma.
+constexpr double operand_cost = 256, multiply_time = 1 / 1.3e7;
+constexpr double mma_sync_slowdown = 5, fma_slowdown = 120;
+constexpr double alone_cost = 1.4;  // of a multiprocessor with one program, which waits at its barriers
+constexpr double latency = 1.4;     // of a block that is on its way
+constexpr double settle_time = 0.75 / 8192, settle_latency = 1.65 / 8192;  // of an element that is realigned
 
+constexpr i64 most_boxed = i64{1} << 31;             // coordinates of boxes have 32 bits
 constexpr int widest_copy = 16, narrowest_copy = 4;  // bytes
 constexpr i64 f32_stages = 2;                        // arithmetic takes so long that one block on its way is enough
 constexpr i64 warp_threads = 32;
 constexpr i64 most_accumulators = 128;  // a thread's: half of its registers
 
+bool has_boxes(const LayoutClass& layout) {
+  return layout.unit != UnitAxis::none && layout.alignment >= 16 && layout.forward;
+}
+
 void check_mover(const std::optional<Mover>& mover, const LayoutClass& layout, std::string_view operand) {
   if (!mover || *mover == Mover::gather) return;
   check_target(*mover, Target::cuda, operand);
-  const bool allowed = layout.unit != UnitAxis::none && (*mover == Mover::realign || layout.alignment >= 4);
+  const bool allowed = layout.unit != UnitAxis::none &&
+                       (*mover == Mover::realign || (*mover == Mover::tma ? has_boxes(layout) : layout.alignment >= 4));
   if (!allowed) {
     throw Error(
         ErrorCode::plan_value,
@@ -57,21 +73,35 @@ void check_request(const Problem& problem, const PlanRequest& request) {
   if (request.stages && (*request.stages < 1 || *request.stages > 16)) {
     throw Error(ErrorCode::plan_value, fmt::format("s{}: a pipeline has 1 to 16 stages.", *request.stages));
   }
+  if (request.teams && (*request.teams < 1 || *request.teams > 2)) {
+    throw Error(ErrorCode::plan_value, fmt::format("t{}: a block works on 1 or 2 programs at once.", *request.teams));
+  }
   if (request.split && request.split->kind != SplitKind::none) {
     unavailable("split=split_k(S) is the target cpu's. Use split=none.");
   }
-  if (request.mma && *request.mma != gpu_mma(problem.input)) {
+  const Mma everywhere = problem.input == DType::f32 ? Mma::fma : Mma::mma_sync;
+  if (request.mma && *request.mma != everywhere && !(*request.mma == Mma::wgmma && everywhere == Mma::mma_sync)) {
     unavailable(fmt::format("mma={} does not multiply {} on the target cuda. Use mma={}.", to_string(*request.mma),
-                            name_of(problem.input), to_string(gpu_mma(problem.input))));
+                            name_of(problem.input), to_string(everywhere)));
   }
   check_mover(request.a, problem.a, "a");
   check_mover(request.b, problem.b, "b");
+  if (request.a && request.b && (request.a == Mover::tma) != (request.b == Mover::tma)) {
+    unavailable(
+        fmt::format("a={} b={}: both operands come by tma, or none.", to_string(*request.a), to_string(*request.b)));
+  }
 }
+
+bool settles(const Plan& plan) { return plan.a == Mover::realign || plan.b == Mover::realign; }
 
 // Plans that are taken without being asked for are few: the kernel of each, for all element types and layouts, is
 // compiled ahead into the kernel pack (pack/). Whatever a request names is taken beyond them.
 constexpr TileShape short_tile{16, 64, 64}, middle_tile{64, 64, 64};
-constexpr TileShape large_tile(DType input) { return {128, 128, input == DType::f32 ? 32 : 64}; }
+/// wgmma takes raw rows from registers, which are too few for more of K.
+TileShape large_tile(const Plan& plan, DType input) {
+  const bool raw = plan.mma == Mma::wgmma && settles(plan);
+  return {128, 128, input == DType::f32 || raw ? 32 : 64};
+}
 /// Elements that are gathered wait in registers: the largest tiles under which none is spilled.
 constexpr TileShape gathered_tile(DType input) { return input == DType::f32 ? TileShape{64, 32, 32} : middle_tile; }
 
@@ -84,7 +114,18 @@ struct Movers {
 /// The movers of a default plan. Gathering one operand gathers both, and shifting one shifts both, but for the commonest
 /// types where the other operand is aligned: there keeping them apart saves a sixth of the time, so only the middle tile
 /// goes without.
-Movers default_movers(const Problem& problem, const TileShape& tile) {
+Movers default_movers(const Problem& problem, const GpuTile& entry, const PlanRequest& request,
+                      const GpuDescription& gpu) {
+  const TileShape& tile = entry.tile;
+  const i64 warps = request.warps.value_or(entry.tma.warps);
+  const bool asked = request.a.value_or(Mover::tma) == Mover::tma && request.b.value_or(Mover::tma) == Mover::tma &&
+                     request.mma.value_or(Mma::wgmma) == Mma::wgmma;
+  const bool boxes = has_boxes(problem.a) && has_boxes(problem.b) && problem.k > 0 &&
+                     std::max({problem.m, problem.n, problem.k}) < most_boxed;
+  if (asked && boxes && entry.tma.warps > 0 && gpu_mma(problem.input, tile, warps, gpu) == Mma::wgmma &&
+      !converts(problem)) {
+    return {Mover::tma, Mover::tma};
+  }
   const Movers own{gpu_mover(problem.a), gpu_mover(problem.b)};
   const auto one_of = [&](Mover mover) { return own.a == mover || own.b == mover; };
   if (one_of(Mover::gather)) return {Mover::gather, Mover::gather};
@@ -94,21 +135,59 @@ Movers default_movers(const Problem& problem, const TileShape& tile) {
   return own;
 }
 
+/// What multiplies, and the warps and stages that go with it.
+void set_team(Plan& plan, const GpuTile& entry, const Problem& problem, const PlanRequest& request,
+              const GpuDescription& gpu) {
+  const bool boxes = plan.a == Mover::tma && plan.b == Mover::tma;
+  // Small tiles of blocks that all threads copy wait for the copies: wgmma needs no kernels of its own there.
+  const bool everywhere = request.mma == Mma::mma_sync || (!request.tile && entry.tile == middle_tile && !boxes);
+  const bool on_wgmma =
+      !everywhere && gpu_mma(problem.input, entry.tile, request.warps.value_or(entry.wgmma.warps), gpu) == Mma::wgmma;
+  const auto& [warps, stages, teams] = boxes ? entry.tma : on_wgmma ? entry.wgmma : entry.mma_sync;
+  plan.warps = request.warps.value_or(warps);
+  if (problem.input == DType::f32) {
+    plan.mma = Mma::fma, plan.stages = f32_stages;
+  } else if (on_wgmma) {
+    plan.mma = Mma::wgmma, plan.stages = stages;
+  } else {  // blocks that settle take the room of a stage, and so of a second program
+    plan.mma = Mma::mma_sync, plan.stages = settles(plan) ? std::max(stages - 1, 2) : stages;
+  }
+  plan.mma = request.mma.value_or(plan.mma);
+  plan.teams = request.teams.value_or(boxes ? teams : 1);
+  plan.stages = request.stages.value_or(plan.stages);
+}
+
 /// Whether a plan is one that is taken without being asked for.
 bool by_default(const Plan& plan, const Problem& problem) {
+  constexpr TileShape boxed[] = {{64, 64, 64}, {64, 128, 64}, {128, 128, 64}, {128, 256, 64}};
+  if (plan.a == Mover::tma) return std::ranges::find(boxed, plan.tile) != std::end(boxed);
   if (plan.a == Mover::gather || plan.b == Mover::gather) return plan.tile == gathered_tile(problem.input);
   if (plan.tile == middle_tile || converts(problem)) return plan.tile == middle_tile;
-  return plan.tile == large_tile(problem.input) || (plan.tile == short_tile && problem.input != DType::f32);
+  return plan.tile == large_tile(plan, problem.input) || (plan.tile == short_tile && problem.input != DType::f32);
 }
 
 /// Why a plan does not run on a device; empty if it does.
 std::string rejection_of(const Plan& plan, const Problem& problem, const GpuDescription& gpu) {
+  if (plan.mma == Mma::wgmma && gpu_mma(problem.input, plan.tile, plan.warps, gpu) != Mma::wgmma) {
+    return gpu.wgmma ? fmt::format("mma=wgmma wants a multiple of 64 rows and of 4 warps, not {} rows and w{}",
+                                   plan.tile.m, plan.warps)
+                     : std::string("mma=wgmma wants a device of compute capability 9.0");
+  }
+  if (plan.a == Mover::tma || plan.b == Mover::tma) {
+    if (plan.a != plan.b) return "both operands come by tma, or none";
+    if (plan.mma != Mma::wgmma) return "tma wants mma=wgmma";
+    if (plan.warps * plan.teams > 8) {
+      return fmt::format("{} teams of {} warps want more registers than there are", plan.teams, plan.warps);
+    }
+  } else if (plan.teams > 1) {
+    return fmt::format("t{} wants a=tma b=tma", plan.teams);
+  }
   const i64 accumulators = plan.tile.m * plan.tile.n / (plan.warps * warp_threads);
   if (accumulators > most_accumulators) {
     return fmt::format("{} accumulators a thread do not fit in its registers: at most {}", accumulators,
                        most_accumulators);
   }
-  const i64 bytes = shared_bytes_of(plan, problem.input, problem.output);
+  const i64 bytes = shared_bytes_of(plan, problem.input);
   if (bytes > gpu.shared_bytes) {
     return fmt::format("{} stages take {} bytes of shared memory, the device has {}", plan.stages,
                        with_separators(bytes), with_separators(gpu.shared_bytes));
@@ -116,23 +195,52 @@ std::string rejection_of(const Plan& plan, const Problem& problem, const GpuDesc
   return {};
 }
 
-/// Of the part of a tile that one warp has, as the executor shares a tile out (include/tilewright/tile/cuda/layout.hpp).
-i64 longer_side_of_part(const TileShape& tile, i64 warps) {
-  const i64 rows = cdiv(tile.m, 16), cols = cdiv(tile.n, 16);  // in units of 16 outputs
-  i64 least = std::numeric_limits<i64>::max(), side = 0;
-  for (i64 down = 1; down <= warps; down *= 2) {
-    const i64 a = cdiv(rows, down), b = cdiv(cols, warps / down), cost = a * b * 64 + a + b;
-    if (cost < least) least = cost, side = 16 * std::max(a, b);
+double slowdown_of(Mma mma) { return mma == Mma::wgmma ? 1 : mma == Mma::fma ? fma_slowdown : mma_sync_slowdown; }
+
+/// What a model needs of a plan, as real numbers.
+struct Amounts {
+  double programs, steps, outputs, elements;  // of a tile: outputs, and operands of a step
+  double operand_bytes;                       // of A and B, each read once
+
+  Amounts(const Problem& problem, const Plan& plan)
+      : programs(static_cast<double>(cdiv(problem.m, plan.tile.m)) * static_cast<double>(cdiv(problem.n, plan.tile.n))),
+        steps(static_cast<double>(cdiv(problem.k, plan.tile.k))),
+        outputs(static_cast<double>(plan.tile.m * plan.tile.n)),
+        elements(static_cast<double>((plan.tile.m + plan.tile.n) * plan.tile.k)),
+        operand_bytes((static_cast<double>(problem.m) + static_cast<double>(problem.n)) *
+                      static_cast<double>(problem.k) * static_cast<double>(size_of(problem.input))) {}
+};
+
+/// Of a plan by tma: multiprocessors take programs in rounds. Small boxes do not reach the memory's rate.
+double boxed_microseconds(const Amounts& of, const Plan& plan, const GpuDescription& gpu) {
+  const double rounds = std::ceil(of.programs / static_cast<double>(gpu.multiprocessors));
+  const double edges = static_cast<double>(plan.tile.m + plan.tile.n), rate = memory_rate * edges / (edges + 64);
+  const double step =
+      std::max(of.outputs * static_cast<double>(plan.tile.k) * boxed_multiply_time, of.elements * 2 * boxed_byte_time);
+  const double store = (plan.teams > 1 ? 1 : rounds) * of.outputs * boxed_store_time;
+  return launch_time + std::max(rounds * of.steps * step, of.operand_bytes / rate) + store;
+}
+
+/// Of another plan: as many programs as fit run side by side on a multiprocessor, and wait for their copies.
+double copied_microseconds(const Amounts& of, const Plan& plan, DType input, const GpuDescription& gpu) {
+  const auto multiprocessors = static_cast<double>(gpu.multiprocessors);
+  const auto resident = static_cast<double>(std::max<i64>(gpu.shared_bytes / shared_bytes_of(plan, input), 1));
+  double step = static_cast<double>(plan.tile.k) * of.outputs * slowdown_of(plan.mma) + operand_cost * of.elements;
+  step *= multiply_time * (resident < 2 ? alone_cost : 1);
+  double wait = latency / static_cast<double>(plan.stages);
+  if (settles(plan)) {
+    step = std::max(step, of.elements * settle_time);
+    wait = of.elements * settle_latency;
   }
-  return side;
+  const double busy = std::ceil(of.programs / multiprocessors) * of.steps * step;
+  const double waiting = std::ceil(of.programs / (multiprocessors * resident)) * of.steps * wait;
+  return launch_time + std::max({busy, waiting, of.operand_bytes / memory_rate});
 }
 
 double modelled_microseconds(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
-  const double m = static_cast<double>(plan.tile.m), n = static_cast<double>(plan.tile.n);
-  const i64 programs = cdiv(problem.m, plan.tile.m) * cdiv(problem.n, plan.tile.n);
-  const double multiply = m * n * (plan.mma == Mma::fma ? fma_slowdown : 1);
-  const double waves = static_cast<double>(cdiv(programs, gpu.multiprocessors));
-  return waves * static_cast<double>(problem.k) * (multiply + operand_cost * (m + n)) / costs_a_microsecond;
+  const Amounts amounts(problem, plan);
+  return plan.a == Mover::tma ? boxed_microseconds(amounts, plan, gpu)
+                              : copied_microseconds(amounts, plan, problem.input, gpu);
 }
 
 }  // namespace
@@ -148,17 +256,25 @@ int copy_bytes(const Problem& problem, const Plan& plan) {
   return wide ? widest_copy : narrowest_copy;
 }
 
-Mma gpu_mma(DType input) { return input == DType::f32 ? Mma::fma : Mma::mma_sync; }
+Mma gpu_mma(DType input, const TileShape& tile, i64 warps, const GpuDescription& gpu) {
+  if (input == DType::f32) return Mma::fma;
+  return gpu.wgmma && tile.m % 64 == 0 && warps % 4 == 0 ? Mma::wgmma : Mma::mma_sync;
+}
 
-i64 shared_bytes_of(const Plan& plan, DType input, DType output) {
-  const bool settles = plan.a == Mover::realign || plan.b == Mover::realign;
-  const i64 blocks = (plan.tile.m + plan.tile.n) * plan.tile.k * size_of(input);
-  // Rows that are realigned arrive with 16 bytes more each, and settle in two blocks besides.
-  const i64 rows = plan.tile.k + std::max(plan.tile.m, plan.tile.n);
-  const i64 stage = settles ? blocks + 16 * rows : blocks;
-  // Each warp stages 16 rows, or columns, of its part of the output behind them.
-  const i64 staging = plan.warps * 16 * (longer_side_of_part(plan.tile, plan.warps) * size_of(output) + 16);
-  return plan.stages * stage + (settles ? 2 * blocks : 0) + staging;
+i64 shared_bytes_of(const Plan& plan, DType input) {
+  constexpr i64 alignment = 1024;  // of a block
+  const i64 element = size_of(input);
+  const auto whole = [](i64 bytes) { return cdiv(bytes, alignment) * alignment; };
+  const i64 left = whole(plan.tile.m * plan.tile.k * element), right = whole(plan.tile.n * plan.tile.k * element);
+  // Rows that are realigned arrive with 32 bytes more each, along the axis that makes more of them, and settle in two
+  // blocks besides; those of the left operand of wgmma do not.
+  const auto raw = [&](i64 edge) { return whole(edge * plan.tile.k * element + 32 * std::max(edge, plan.tile.k)); };
+  const i64 stage = settles(plan) ? raw(plan.tile.m) + raw(plan.tile.n) : left + right;
+  // Each warp stages 16 rows of its part of the output behind them, of at most 256 bytes and 16 more.
+  const i64 staging = plan.teams * plan.warps * 16 * (256 + 16);
+  const i64 barriers = plan.a == Mover::tma ? 16 * plan.stages + 8 * plan.teams : 0;
+  const i64 settled = !settles(plan) ? 0 : plan.mma == Mma::wgmma ? right : left + right;
+  return plan.stages * stage + 2 * settled + staging + barriers;
 }
 
 PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, const GpuDescription& gpu) {
@@ -168,17 +284,13 @@ PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, c
     if (request.tile && *request.tile != entry.tile) continue;
     Plan plan;
     plan.tile = entry.tile;
-    plan.warps = request.warps.value_or(entry.warps);
-    plan.stages = request.stages.value_or(problem.input == DType::f32 ? f32_stages : entry.stages);
     plan.order = request.order.value_or(gpu_order);
-    const Movers movers = default_movers(problem, plan.tile);
+    const Movers movers = default_movers(problem, entry, request, gpu);
     plan.a = request.a.value_or(movers.a);
     plan.b = request.b.value_or(movers.b);
-    plan.mma = gpu_mma(problem.input);
+    set_team(plan, entry, problem, request, gpu);
     // A stage less is better than another tile.
-    while (!request.stages && plan.stages > 2 &&
-           shared_bytes_of(plan, problem.input, problem.output) > gpu.shared_bytes)
-      --plan.stages;
+    while (!request.stages && plan.stages > 1 && shared_bytes_of(plan, problem.input) > gpu.shared_bytes) --plan.stages;
     std::string reason = rejection_of(plan, problem, gpu);
     const double microseconds = modelled_microseconds(problem, plan, gpu);
     if (!reason.empty()) {

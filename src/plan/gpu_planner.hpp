@@ -12,31 +12,42 @@ namespace tilewright::plan {
 struct GpuDescription {
   i64 multiprocessors = 1;
   i64 shared_bytes = 48 << 10;  // that one program may use
+  bool wgmma = false;           // compute capability 9.0
 };
 
-/// A tile with the warps and stages that go with it.
+/// The warps of a program, those that multiply, its stages, and the programs that a block works on at once.
+struct Team {
+  int warps, stages, teams = 1;
+};
+/// A tile with the teams that go with it, where 16-bit elements are multiplied by mma.sync, by wgmma, and by wgmma with
+/// blocks that come by tma (0 warps: not under this tile).
 struct GpuTile {
   TileShape tile;
-  int warps, stages;
+  Team mma_sync, wgmma, tma;
 };
 
 /// The tiles that the operator's program is launched with: one table for the planner and for the code that launches.
 /// The first serves products with a short side.
 inline constexpr std::array gpu_tiles = {
-    GpuTile{{16, 64, 64}, 4, 4},   GpuTile{{64, 32, 32}, 4, 3},   GpuTile{{64, 64, 64}, 4, 3},
-    GpuTile{{128, 128, 32}, 4, 4}, GpuTile{{128, 128, 64}, 8, 2},
+    GpuTile{{16, 64, 64}, {4, 4}, {4, 4}, {0, 0}},      GpuTile{{64, 32, 32}, {4, 3}, {4, 3}, {0, 0}},
+    GpuTile{{64, 64, 64}, {4, 3}, {4, 3}, {4, 12, 2}},  GpuTile{{64, 64, 128}, {4, 3}, {4, 3}, {0, 0}},
+    GpuTile{{128, 128, 32}, {4, 4}, {4, 3}, {0, 0}},    GpuTile{{64, 128, 64}, {4, 3}, {4, 3}, {4, 8, 2}},
+    GpuTile{{128, 128, 64}, {8, 2}, {4, 3}, {4, 6, 2}}, GpuTile{{128, 192, 64}, {8, 2}, {8, 3}, {8, 4}},
+    GpuTile{{64, 256, 64}, {8, 2}, {8, 3}, {4, 5, 2}},  GpuTile{{128, 256, 64}, {8, 2}, {8, 3}, {8, 4}},
+    GpuTile{{256, 128, 64}, {8, 2}, {8, 3}, {8, 4}},
 };
 
-/// The mover of an operand of this layout class, and the instruction that multiplies this element type.
+/// The mover of an operand of this layout class.
 Mover gpu_mover(const LayoutClass& layout);
-Mma gpu_mma(DType input);
+/// What multiplies elements of a type in a tile that so many warps share: wgmma wants 64 rows for each four of them.
+Mma gpu_mma(DType input, const TileShape& tile, i64 warps, const GpuDescription& gpu);
 
 /// Bytes of one asynchronous copy where both operands are moved by those: 16 if the rows of both are aligned to that,
 /// else 4 for both, so that kernels are few. 0 where the movers differ: an operand's own alignment decides.
 int copy_bytes(const Problem& problem, const Plan& plan);
 
 /// Bytes of shared memory that a plan's pipeline takes.
-i64 shared_bytes_of(const Plan& plan, DType input, DType output);
+i64 shared_bytes_of(const Plan& plan, DType input);
 
 /// Chooses the fields that the request leaves open, as choose_plan does for a CPU. Throws plan_value and
 /// plan_unavailable.

@@ -39,18 +39,20 @@ LayoutClass layout_class(const MatrixView& view, bool k_axis_is_cols) {
   } else if (rows_unit) {
     alignment = of_cols;
   }
+  const bool rows_forward = view.rows <= 1 || view.row_stride > 0, cols_forward = view.cols <= 1 || view.col_stride > 0;
   UnitAxis unit = UnitAxis::none;
   if (rows_unit && cols_unit) {
     unit = UnitAxis::both;
   } else if (rows_unit || cols_unit) {
     unit = cols_unit == k_axis_is_cols ? UnitAxis::k : UnitAxis::mn;
   }
-  return {unit, static_cast<i64>(alignment)};
+  return {unit, static_cast<i64>(alignment), rows_forward && cols_forward};
 }
 
 std::string to_string(const LayoutClass& layout) {
   constexpr std::string_view names[] = {"none", "k", "mn", "both"};
-  return fmt::format("unit={} align={}", names[static_cast<unsigned char>(layout.unit)], layout.alignment);
+  return fmt::format("unit={} align={}{}", names[static_cast<unsigned char>(layout.unit)], layout.alignment,
+                     layout.forward ? "" : " backward");
 }
 
 Problem problem_of(i64 m, i64 n, i64 k, DType input, DType output, const OperandStrides& strides) {

@@ -2,7 +2,10 @@
 #include "plan/picture.hpp"
 
 #include <algorithm>
+#include <array>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace tilewright::plan {
 namespace {
@@ -121,6 +124,37 @@ class Picture {
 };
 
 }  // namespace
+
+std::string list_programs(const Geometry& geometry) {
+  constexpr i64 most_listed = 16, listed_ends = 3;
+  using Row = std::array<std::string, 5>;
+  std::vector<Row> rows = {{"program", "tile", "rows", "columns", "valid"}};
+  const bool all = geometry.programs <= most_listed;
+  for (i64 number = 0; number < geometry.programs; ++number) {
+    if (!all && number == listed_ends) number = geometry.programs - listed_ends;
+    const Program p = geometry.program(number);
+    rows.push_back({std::to_string(number), fmt::format("({}, {})", p.tile.row, p.tile.col),
+                    fmt::format("{}..{}", p.rows.first, p.rows.last), fmt::format("{}..{}", p.cols.first, p.cols.last),
+                    fmt::format("{}x{}", p.rows.valid, p.cols.valid)});
+  }
+  std::array<std::size_t, 5> widest = {10, 12, 20, 20, 0};
+  for (const Row& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widest[i] = std::max(widest[i], row[i].size());
+  }
+  const bool one_line = 2 + widest[0] + 2 + widest[1] + 1 + widest[2] + 1 + widest[3] + 1 + widest[4] <= width;
+  std::string text;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Row& row = rows[i];
+    if (!all && i == 1 + static_cast<std::size_t>(listed_ends))
+      text += fmt::format("  {:>{}}  (--program P shows any of them)\n", "...", widest[0]);
+    text += fmt::format("  {:>{}}  ", row[0], widest[0]);
+    text += one_line ? fmt::format("{:<{}} {:<{}} {:<{}} {}\n", row[1], widest[1], row[2], widest[2], row[3], widest[3],
+                                   row[4])
+                     : fmt::format("{:<{}} {}\n{:{}}{:<{}} {}\n", row[1], widest[2], row[4], "", widest[0] + 4, row[2],
+                                   widest[2], row[3]);
+  }
+  return text;
+}
 
 std::string draw_grid(const Geometry& geometry) {
   return geometry.tiles == 0 ? std::string{} : Picture(geometry).draw();

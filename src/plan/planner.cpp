@@ -120,6 +120,9 @@ void check_request(const Problem& problem, const PlanRequest& request, const Cpu
   if (request.warps.value_or(1) != 1) {
     unavailable(fmt::format("w{}: a CPU program is one thread; write w1 or leave the field out.", *request.warps));
   }
+  if (request.teams.value_or(1) != 1) {
+    unavailable(fmt::format("t{}: a CPU program is one thread; write t1 or leave the field out.", *request.teams));
+  }
   if (request.stages.value_or(1) != 1) {
     unavailable(fmt::format("s{}: a CPU program has one block of K in flight; write s1 or leave the field out.",
                             *request.stages));

@@ -23,7 +23,7 @@ void check_extents_and_order(const Problem& problem, const PlanRequest& request)
 
 void check_target(Mover mover, Target own, std::string_view operand) {
   const bool cpus = mover == Mover::pack || mover == Mover::direct;
-  const bool gpus = mover == Mover::async_copy || mover == Mover::realign;
+  const bool gpus = mover == Mover::async_copy || mover == Mover::realign || mover == Mover::tma;
   if (own == Target::cpu ? gpus : cpus) {
     unavailable(fmt::format("{0}={1} is the target {2}'s. Use {0}={3}.", operand, to_string(mover),
                             cpus ? "cpu" : "cuda",

@@ -30,10 +30,19 @@ using core::csv::split;
 
 enum class Column : unsigned char { m, n, k, weight, name, group, ignored };
 
+/// Whether a line with '#' in front is a header, as some programs write it, and no remark: it names m, n and k.
+bool names_extents(std::string_view line) {
+  const std::vector<std::string_view> cells = split(line.substr(1, line.find('(') - 1));
+  return std::ranges::all_of(std::array{'m', 'n', 'k'}, [&](char extent) {
+    return std::ranges::any_of(cells,
+                               [&](std::string_view cell) { return cell.size() == 1 && (cell[0] | 0x20) == extent; });
+  });
+}
+
 std::vector<Column> parse_header(std::string_view line, const Place& place) {
   if (line.starts_with('#')) line = line.substr(1);
   line = line.substr(0, line.find('('));  // a remark behind the names
-  constexpr std::array<std::pair<std::string_view, Column>, 11> known = {{{"m", Column::m},
+  constexpr std::array<std::pair<std::string_view, Column>, 15> known = {{{"m", Column::m},
                                                                           {"n", Column::n},
                                                                           {"k", Column::k},
                                                                           {"weight", Column::weight},
@@ -43,7 +52,11 @@ std::vector<Column> parse_header(std::string_view line, const Place& place) {
                                                                           {"tb", Column::ignored},
                                                                           {"lda", Column::ignored},
                                                                           {"ldb", Column::ignored},
-                                                                          {"ldc", Column::ignored}}};
+                                                                          {"ldc", Column::ignored},
+                                                                          {"layout", Column::ignored},
+                                                                          {"types", Column::ignored},
+                                                                          {"offset", Column::ignored},
+                                                                          {"step", Column::ignored}}};
   std::vector<Column> columns;
   for (const std::string_view cell : split(line)) {
     std::string name(cell);
@@ -165,6 +178,7 @@ std::vector<WeightedShape> parse_shapes(std::string_view csv, std::string_view s
   std::vector<WeightedShape> shapes;
   core::csv::for_each_line(csv, source, [&](std::string_view line, const core::csv::Place& place) {
     if (columns.empty()) {
+      if (line.starts_with('#') && !plan::names_extents(line)) return;
       columns = plan::parse_header(line, place);
     } else if (!line.starts_with('#')) {
       shapes.push_back(plan::parse_shape(line, columns, place));

@@ -15,19 +15,21 @@ namespace tilewright {
 namespace {
 
 constexpr std::string_view all_fields =
-    "BMxBNxBK (first), wN, sN, order=linear|grouped(G), split=none|split_k(S), a= and "
-    "b=pack|gather|direct|async_copy|realign, mma=portable|avx2|avx512|avx512_bf16|mma_sync|fma";
+    "BMxBNxBK (first), wN, sN, tN, order=linear|grouped(G), split=none|split_k(S), a= and "
+    "b=pack|gather|direct|async_copy|realign|tma, mma=portable|avx2|avx512|avx512_bf16|mma_sync|wgmma|fma";
 
-constexpr std::array<std::pair<std::string_view, Mover>, 5> movers = {{{"pack", Mover::pack},
+constexpr std::array<std::pair<std::string_view, Mover>, 6> movers = {{{"pack", Mover::pack},
                                                                        {"gather", Mover::gather},
                                                                        {"direct", Mover::direct},
                                                                        {"async_copy", Mover::async_copy},
-                                                                       {"realign", Mover::realign}}};
-constexpr std::array<std::pair<std::string_view, Mma>, 6> mmas = {{{"portable", Mma::portable},
+                                                                       {"realign", Mover::realign},
+                                                                       {"tma", Mover::tma}}};
+constexpr std::array<std::pair<std::string_view, Mma>, 7> mmas = {{{"portable", Mma::portable},
                                                                    {"avx2", Mma::avx2},
                                                                    {"avx512", Mma::avx512},
                                                                    {"avx512_bf16", Mma::avx512_bf16},
                                                                    {"mma_sync", Mma::mma_sync},
+                                                                   {"wgmma", Mma::wgmma},
                                                                    {"fma", Mma::fma}}};
 
 template <class Table, class Value>
@@ -136,6 +138,8 @@ void parse_word(std::string_view word, bool first, PlanRequest& request) {
     set_once(request.warps, positive(word.substr(1), word, "wN"), word, "wN");
   } else if (is_counted(word, 's')) {
     set_once(request.stages, positive(word.substr(1), word, "sN"), word, "sN");
+  } else if (is_counted(word, 't')) {
+    set_once(request.teams, positive(word.substr(1), word, "tN"), word, "tN");
   } else {
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos) refuse_unknown(word);
@@ -178,8 +182,10 @@ std::string to_string(const Plan& plan) {
   const std::string order =
       plan.order.kind == OrderKind::linear ? "linear" : fmt::format("grouped({})", plan.order.group);
   const std::string split = plan.split.kind == SplitKind::none ? "none" : fmt::format("split_k({})", plan.split.parts);
-  return fmt::format("{}x{}x{} w{} s{} order={} split={} a={} b={} mma={}", plan.tile.m, plan.tile.n, plan.tile.k,
-                     plan.warps, plan.stages, order, split, name_in(movers, plan.a), name_in(movers, plan.b),
+  // Teams are a matter of plans by tma alone.
+  const std::string teams = plan.teams > 1 || plan.a == Mover::tma ? fmt::format(" t{}", plan.teams) : "";
+  return fmt::format("{}x{}x{} w{} s{}{} order={} split={} a={} b={} mma={}", plan.tile.m, plan.tile.n, plan.tile.k,
+                     plan.warps, plan.stages, teams, order, split, name_in(movers, plan.a), name_in(movers, plan.b),
                      name_in(mmas, plan.mma));
 }
 

@@ -228,7 +228,7 @@ VerifyResult verify(const MatrixView& a, const MatrixView& b, const MatrixView& 
       b,
       c,
       verification::choose_sample(c.rows, c.cols, a.cols, options.most_products, options.seed),
-      verification::sum_error(a.cols, flushed, options.mma == Mma::mma_sync),
+      verification::sum_error(a.cols, flushed, on_tensor_cores(options.mma)),
       verification::rounding_of(c.type),
       flushed};
   VerifyResult result;

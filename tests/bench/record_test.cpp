@@ -107,6 +107,21 @@ TEST(Record, TableHasAtMost120Columns) {
   }
 }
 
+TEST(Record, ColumnsStandBelowTheirNamesWhateverTheCasesAreCalled) {
+  Measured one = measured();
+  one.outcomes[0].which.name = "a-name-of-more-than-fifteen-letters";
+  std::istringstream lines(report_text({}, one.outcomes));
+  std::size_t shape = 0, seen = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("case ")) shape = line.find("shape");
+    if (const std::size_t at = line.find("20x30x40"); at != std::string::npos) {
+      EXPECT_EQ(at, shape) << line;
+      ++seen;
+    }
+  }
+  EXPECT_GE(seen, 1u);
+}
+
 TEST(Record, FileAppearsWholeOrNotAtAll) {
   const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("record-" + std::to_string(getpid()));
   std::filesystem::create_directory(folder);

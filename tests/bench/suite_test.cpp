@@ -84,6 +84,7 @@ TEST(Suite, OperandsAreUniformAndTheOutputIsPoisoned) {
 }
 
 struct Refused {
+  std::string name;  // of the test
   std::string csv, message;
 };
 class SuiteRefused : public ::testing::TestWithParam<Refused> {};
@@ -102,30 +103,33 @@ std::string lines(const std::string& text) { return head + text; }
 
 INSTANTIATE_TEST_SUITE_P(
     Lines, SuiteRefused,
-    ::testing::Values(Refused{"", "no cases"}, Refused{head, "no cases"},
-                      Refused{"name,group,m,n,k,layout\n", "x.csv, line 1: the header lacks the column types"},
-                      Refused{"\nname,price\n", "line 2: 'price'"},
-                      Refused{"name,name\n", "line 1: the column 'name' is named twice"},
-                      Refused{lines("x,g,1,2,3,nn,f16\n"), "line 2: 7 cells, but the header names 12"},
-                      Refused{lines("# fine\n,g,1,2,3,nn,f16,,,,,\n"), "line 3: the name is empty"},
-                      Refused{lines("x,,1,2,3,nn,f16,,,,,\n"), "line 2: the group is empty"},
-                      Refused{lines("x,g,0,2,3,nn,f16,,,,,\n"), "line 2: m is '0'"},
-                      Refused{lines("x,g,1,2.5,3,nn,f16,,,,,\n"), "n is '2.5'"},
-                      Refused{lines("x,g,1,2,,nn,f16,,,,,\n"), "k is ''"},
-                      Refused{lines("x,g,1,2,2147483648,nn,f16,,,,,\n"), "k is '2147483648'"},
-                      Refused{lines("x,g,1,2,3,nx,f16,,,,,\n"), "the layout is 'nx'"},
-                      Refused{lines("x,g,1,2,3,nn,f16  bf16,,,,,\n"), "the types are 'f16  bf16'"},
-                      Refused{lines("x,g,1,2,3,nn,f64,,,,,\n"), "the types are 'f64'"},
-                      Refused{lines("x,g,1,2,3,nn,,,,,,\n"), "the types are ''"},
-                      Refused{lines("x,g,1,2,3,nn,f16,2,,,,\n"), "lda is 2, but a stored row reaches over 3"},
-                      Refused{lines("x,g,4,5,3,nt,f16,,2,,,\n"), "ldb is 2"},
-                      Refused{lines("x,g,4,5,3,nn,f16,,,4,,\n"), "ldc is 4"},
-                      Refused{lines("x,g,4,5,3,nn,f16,4,,,,2\n"), "lda is 4, but a stored row reaches over 5"},
-                      Refused{lines("x,g,1,2,3,nn,f16,,,,-1,\n"), "offset is '-1'"},
-                      Refused{lines("x,g,1,2,3,nn,f16,,,,,0\n"), "step is '0'"},
-                      Refused{lines("x,g,1,2,2147483647,nn,f16,,,,,2\n"), "longer than"},
-                      Refused{lines("x,g,1,2,3,nn,f16,,,,,\nx,g,4,5,6,nn,bf16 f16,,,,,\n"),
-                              "line 3: there is a case x of type f16"}));
+    ::testing::Values(
+        Refused{"NothingAtAll", "", "no cases"}, Refused{"HeaderAlone", head, "no cases"},
+        Refused{"ColumnMissing", "name,group,m,n,k,layout\n", "x.csv, line 1: the header lacks the column types"},
+        Refused{"ColumnUnknown", "\nname,price\n", "line 2: 'price'"},
+        Refused{"ColumnNamedTwice", "name,name\n", "line 1: the column 'name' is named twice"},
+        Refused{"CellsMissing", lines("x,g,1,2,3,nn,f16\n"), "line 2: 7 cells, but the header names 12"},
+        Refused{"NameEmpty", lines("# fine\n,g,1,2,3,nn,f16,,,,,\n"), "line 3: the name is empty"},
+        Refused{"GroupEmpty", lines("x,,1,2,3,nn,f16,,,,,\n"), "line 2: the group is empty"},
+        Refused{"ExtentOfZero", lines("x,g,0,2,3,nn,f16,,,,,\n"), "line 2: m is '0'"},
+        Refused{"ExtentNotWhole", lines("x,g,1,2.5,3,nn,f16,,,,,\n"), "n is '2.5'"},
+        Refused{"ExtentLeftOut", lines("x,g,1,2,,nn,f16,,,,,\n"), "k is ''"},
+        Refused{"ExtentTooLong", lines("x,g,1,2,2147483648,nn,f16,,,,,\n"), "k is '2147483648'"},
+        Refused{"LayoutUnknown", lines("x,g,1,2,3,nx,f16,,,,,\n"), "the layout is 'nx'"},
+        Refused{"TypesTwoBlanksApart", lines("x,g,1,2,3,nn,f16  bf16,,,,,\n"), "the types are 'f16  bf16'"},
+        Refused{"TypeF64", lines("x,g,1,2,3,nn,f64,,,,,\n"), "the types are 'f64'"},
+        Refused{"TypesEmpty", lines("x,g,1,2,3,nn,,,,,,\n"), "the types are ''"},
+        Refused{"LdaTooShort", lines("x,g,1,2,3,nn,f16,2,,,,\n"), "lda is 2, but a stored row reaches over 3"},
+        Refused{"LdbTooShort", lines("x,g,4,5,3,nt,f16,,2,,,\n"), "ldb is 2"},
+        Refused{"LdcTooShort", lines("x,g,4,5,3,nn,f16,,,4,,\n"), "ldc is 4"},
+        Refused{"LdaTooShortForTheStep", lines("x,g,4,5,3,nn,f16,4,,,,2\n"),
+                "lda is 4, but a stored row reaches over 5"},
+        Refused{"OffsetNegative", lines("x,g,1,2,3,nn,f16,,,,-1,\n"), "offset is '-1'"},
+        Refused{"StepOfZero", lines("x,g,1,2,3,nn,f16,,,,,0\n"), "step is '0'"},
+        Refused{"RowTooLong", lines("x,g,1,2,2147483647,nn,f16,,,,,2\n"), "longer than"},
+        Refused{"CaseTwice", lines("x,g,1,2,3,nn,f16,,,,,\nx,g,4,5,6,nn,bf16 f16,,,,,\n"),
+                "line 3: there is a case x of type f16"}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 std::vector<Case> committed(const std::string& name) {
   std::ifstream file(TILEWRIGHT_SOURCE_DIR "/bench/suites/" + name);

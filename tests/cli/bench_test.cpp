@@ -89,6 +89,7 @@ TEST(CommandBench, RefusesWrongUse) {
   refused({"--suite", "tiny.csv", "--against", "openblas,mkl"}, "'mkl': the peers are openblas, onednn, blis");
   refused({"--suite", "tiny.csv", "--against", "blis,blis"}, "blis twice");
   refused({"--suite", "tiny.csv", "--threads", "1,0"}, "--threads is 0");
+  refused({"--suite", "tiny.csv", "--threads", "1,1025"}, "--threads is 1025: it must be at most 1024");
   refused({"--suite", "tiny.csv", "--threads", "2,2"}, "2 twice");
   refused({"--suite", "tiny.csv", "--threads", "1,"}, "--threads has an empty part");
   refused({"--suite", "tiny.csv", "--case", "frist"}, "did you mean first?");

@@ -147,4 +147,17 @@ std::vector<std::string> Folder::names() const {
   return names;
 }
 
+std::string ragged_lines(const std::string& output) {
+  std::string ragged;
+  for (std::size_t at = 0, end = 0; at < output.size(); at = end + 1) {
+    end = std::min(output.find('\n', at), output.size());
+    const std::string line = output.substr(at, end - at);
+    const auto columns = std::count_if(line.begin(), line.end(), [](char c) {
+      return (static_cast<unsigned char>(c) & 0xc0u) != 0x80u;  // of a character's bytes in UTF-8, the first
+    });
+    if (columns > 80 || line.ends_with(' ')) ragged.append(line).append("|\n");
+  }
+  return ragged;
+}
+
 }  // namespace tilewright::test

@@ -46,4 +46,8 @@ class Folder {
   std::filesystem::path path_;
 };
 
+/// The lines that a terminal of 80 columns would break, and those that end with a blank; empty if there are none.
+/// Characters are taken for one column wide.
+std::string ragged_lines(const std::string& output);
+
 }  // namespace tilewright::test

@@ -43,7 +43,7 @@ TEST_F(CommandGpu, AutoTakesAGpuAndSaysWhy) {
   ASSERT_EQ(ran.status, 0) << ran.err;
   EXPECT_TRUE(contains(ran.out, "cuda: a test's device")) << ran.out;
   EXPECT_TRUE(contains(ran.out, "taken by auto: a GPU is here")) << ran.out;
-  EXPECT_TRUE(contains(ran.out, "from the files to the device (16,384 bytes")) << ran.out;
+  EXPECT_TRUE(contains(ran.out, "from the files to the device\n           (16,384 bytes")) << ran.out;
   EXPECT_TRUE(contains(ran.out, "ms back (8,192 bytes")) << ran.out;
 }
 
@@ -53,8 +53,19 @@ TEST_F(CommandGpu, AutoTakesTheCpuWhereTheRequestSpeaksOfIt) {
                                        {"--plan mma=portable", "the GPU does not do it"}}) {
     const Ran ran = with_gpu(std::string("gemm a.npy a.npy ") + arguments);
     EXPECT_EQ(ran.status, 0) << ran.err;
-    EXPECT_TRUE(contains(ran.out, "cpu, up to")) << ran.out;
+    EXPECT_TRUE(contains(ran.out, "target     cpu, 1 thread, ")) << ran.out;  // it is small
     EXPECT_TRUE(contains(ran.out, std::string("taken by auto: ") + why)) << ran.out;
+  }
+}
+
+TEST_F(CommandGpu, WhatIsPrintedFitsInto80Columns) {
+  folder.python("np.save('long.npy', np.ones((64, 100001), 'f2'))");
+  for (const char* arguments :
+       {"info", "gemm a.npy a.npy", "gemm long.npy long.npy --tb --verify", "check --target cuda",
+        "explain --m 1000000000 --n 1000000000 --k 1000000000 --target cuda"}) {
+    const Ran ran = with_gpu(arguments);
+    EXPECT_FALSE(ran.out.empty()) << arguments << "\n" << ran.err;
+    EXPECT_EQ(ragged_lines(ran.out), "") << arguments;
   }
 }
 
@@ -89,7 +100,7 @@ TEST_F(CommandGpu, ExplainSpeaksOfAGpuThatIsHereOrAssumed) {
   if (!has_real_gpu()) {
     EXPECT_TRUE(contains(assumed.out, "an NVIDIA H200, assumed")) << assumed.out << assumed.err;
   }
-  for (const char* const words : {"plan", "least modelled time", "async_copy, 16 bytes at a time", "multiprocessors",
+  for (const char* const words : {"plan", "least modelled time", "tma, boxes along columns", "multiprocessors",
                                   "kernel pack", "Candidates", "16x64x64 w4 s4"}) {
     EXPECT_TRUE(contains(here.out, words)) << words << "\n" << here.out;
   }

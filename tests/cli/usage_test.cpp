@@ -94,6 +94,17 @@ TEST(Command, WrongUseIsOneSentenceWithAWayOut) {
   expect_refused({"gemm", "a.npy", "b.npy", "--out-dtype", "f64"}, {"--out-dtype is 'f64'", "f16, bf16, f32"});
   expect_refused({"gemm", "a.npy", "b.npy", "--threads", "0"}, {"--threads is 0", "at least 1"});
   expect_refused({"gemm", "a.npy", "b.npy", "--threads", "-3"}, {"--threads is -3"});
+  // The command and the library have one limit, and what a message allows is allowed.
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"gemm", "a.npy", "b.npy"},
+                                                  {"explain", "--m", "1", "--n", "1", "--k", "1"},
+                                                  {"explain", "--shapes", "a.csv"}}) {
+    for (const auto& [count, words] :
+         {std::pair{"0", "at least 1; leave it out"}, {"1025", "at most 1024; leave it out"}}) {
+      std::vector<std::string> arguments = command;
+      arguments.insert(arguments.end(), {"--threads", count});
+      expect_refused(arguments, {std::string("--threads is ") + count, words});
+    }
+  }
   expect_refused({"gemm", "a.npy", "b.npy", "--threads", "0x10"}, {"'0x10'"});
   expect_refused({"gemm", "a.npy", "b.npy", "--threads", "99999999999999999999"},
                  {"'99999999999999999999'", "63 bits"});

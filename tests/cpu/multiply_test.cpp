@@ -35,6 +35,49 @@ struct Filled {
   }
 };
 
+/// A sum over k of the values, added to what element (i, j) starts from.
+float start_at(int i, int j) { return static_cast<float>((i * 7 + j * 3) % 23 - 11); }
+double sum_of(const Filled& a, const Filled& b, int i, int j, bool add) {
+  const int k = a.plane.col.extent;
+  double sum = add ? start_at(i, j) : 0;
+  for (int at = 0; at < k; ++at) {
+    sum += a.values[static_cast<std::size_t>(i * k + at)] * b.values[static_cast<std::size_t>(j * k + at)];
+  }
+  return sum;
+}
+std::string name_of_product(const Filled& a, const Filled& b, DType type) {
+  return std::to_string(a.plane.row.extent) + "x" + std::to_string(b.plane.row.extent) + "x" +
+         std::to_string(a.plane.col.extent) + " " + std::string(name_of(type)) + ", A " + a.plane.name + ", B " +
+         b.plane.name;
+}
+
+/// c = acc + a * b, or a * b, rounded, in each element type: acc stays, and so does what lies between c's rows.
+void check_rounded(const cpu::Kernels& kernels, DType type, const Filled& a, const Filled& b, const float* b_panel,
+                   bool add) {
+  const int m = a.plane.row.extent, n = b.plane.row.extent, k = a.plane.col.extent;
+  const i64 ld = (n + 15) / 16 * 16;
+  for (const DType to : types) {
+    const Floats acc(m * ld);
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j < n; ++j) acc.data()[i * ld + j] = start_at(i, j);
+    }
+    const Plane place = plane(1, m, n, false);
+    const Memory c(place, to, (m + n) % 2 == 0 ? Edge::begin : Edge::end);
+    kernels.multiply_direct_a_to(a.operand(type), b_panel, m, n, k, acc.data(), ld, add,
+                                 {c.base(), to, place.row.stride});
+    for (int i = 0; i < m; ++i) {
+      for (int j = 0; j < n; ++j) {
+        std::byte* const at = c.at(place.offset(i, j));
+        ASSERT_EQ(read_bits(at, to), bits_of(to, static_cast<float>(sum_of(a, b, i, j, add))))
+            << "C[" << i << ", " << j << "] of " << name_of_product(a, b, type) << " to " << name_of(to);
+        ASSERT_EQ(acc.data()[i * ld + j], start_at(i, j));
+        std::memset(at, 0xff, static_cast<std::size_t>(size_of(to)));
+      }
+    }
+    for (const std::byte byte : c.all()) ASSERT_EQ(byte, std::byte{0xff}) << "beside " << name_of_product(a, b, type);
+  }
+}
+
 /// acc += a * b, or acc = a * b, through the kernels that an instruction set has for the type: packed, and each operand
 /// read where it lies if it allows that. Every element of acc is held against the definition; nothing beyond column n is
 /// written.
@@ -48,20 +91,15 @@ void check_product(const cpu::Kernels& set, DType type, const Filled& a, const F
   kernels.pack_b(right, n, k, b_panel.data());
   const auto check = [&](const char* way, bool add, auto multiply) {
     const Floats acc(m * ld);
-    const auto start = [](int i, int j) { return static_cast<float>((i * 7 + j * 3) % 23 - 11); };
     for (int i = 0; i < m; ++i) {
-      for (int j = 0; j < n; ++j) acc.data()[i * ld + j] = start(i, j);
+      for (int j = 0; j < n; ++j) acc.data()[i * ld + j] = start_at(i, j);
     }
     multiply(acc.data(), add);
     for (int i = 0; i < m; ++i) {
       for (int j = 0; j < n; ++j) {
-        double sum = add ? start(i, j) : 0;
-        for (int at = 0; at < k; ++at) {
-          sum += a.values[static_cast<std::size_t>(i * k + at)] * b.values[static_cast<std::size_t>(j * k + at)];
-        }
-        ASSERT_EQ(acc.data()[i * ld + j], sum)
-            << "C[" << i << ", " << j << "] of " << m << "x" << n << "x" << k << " " << name_of(type) << ", A "
-            << a.plane.name << ", B " << b.plane.name << ", " << way << (add ? ", added" : "");
+        ASSERT_EQ(acc.data()[i * ld + j], sum_of(a, b, i, j, add))
+            << "C[" << i << ", " << j << "] of " << name_of_product(a, b, type) << ", " << way
+            << (add ? ", added" : "");
       }
       for (i64 j = n; j < ld; ++j) {
         ASSERT_EQ(std::bit_cast<u32>(acc.data()[i * ld + j]), ~0u) << "column " << j << " was written, n = " << n;
@@ -74,6 +112,7 @@ void check_product(const cpu::Kernels& set, DType type, const Filled& a, const F
   if (k > 0 && left.is_plain(m, k) && left.k_stride == 1) {
     check("a direct", !add,
           [&](float* acc, bool adds) { kernels.multiply_direct_a(left, b_panel.data(), m, n, k, acc, ld, adds); });
+    check_rounded(kernels, type, a, b, b_panel.data(), add);
   }
   if (k > 0 && right.is_plain(n, k) && (right.strip_stride == 1 || right.k_stride == 1)) {
     check("b direct", add,
@@ -160,6 +199,23 @@ TEST(Multiply, EveryBoundAlongK) {
           bounded.col.end = end;
           const Edge edge = begin % 2 == 0 ? Edge::begin : Edge::end;
           check_product(kernels, DType::bf16, Filled(bounded, DType::bf16, edge, 1), b);
+          if (::testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+  });
+}
+
+/// Rows of B that fall on the same sets of a cache, which are read fewer at a time where they lie.
+TEST(Multiply, RowsOfBAPowerOfTwoApart) {
+  for_each_set([](const cpu::Kernels& kernels) {
+    for (const DType type : types) {
+      for (const int m : {1, 2, 3, 5, 16, 61}) {
+        for (const int k : {1, 7, 8, 9, 15, 16, 31, 40}) {
+          Plane b = plane(2, 75, k, false);
+          b.col.stride = 1024;
+          check_product(kernels, type, Filled(plane(0, m, k, false), type, Edge::end, 1),
+                        Filled(b, type, Edge::end, 5));
           if (::testing::Test::HasFatalFailure()) return;
         }
       }

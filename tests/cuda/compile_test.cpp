@@ -21,10 +21,10 @@ using namespace tilewright;
 using cuda::Via;
 
 constexpr cuda::Move along_rows{Via::async_copy, 0, 16}, along_cols{Via::async_copy, 1, 16},
-    narrow{Via::async_copy, 1, 4}, realigned{Via::realign, 1, 0}, realigned_rows{Via::realign, 0, 0},
-    gathered{Via::gather, 1, 0};
+    narrow{Via::async_copy, 1, 4}, boxes{Via::tma, 1, 0}, boxes_of_rows{Via::tma, 0, 0}, realigned{Via::realign, 1, 0},
+    realigned_rows{Via::realign, 0, 0}, gathered{Via::gather, 1, 0};
 
-/// Compiles a kernel under some launches for two architectures.
+/// Compiles a kernel under some launches for two architectures: one has mma.sync, the other wgmma as well.
 template <class Kernel, class Args>
 void compiles(const std::string& header, const std::string& kernel_name, const std::string& args_name,
               const std::vector<cuda::Launch>& launches) {
@@ -32,6 +32,7 @@ void compiles(const std::string& header, const std::string& kernel_name, const s
   cuda::set_cache_folder({});  // compile, and leave the user's cache alone
   for (const cuda::Launch& how : launches) {
     for (const char* const architecture : {"sm_80", "sm_90a"}) {
+      if (how.moves[0].via == Via::tma && architecture == std::string_view("sm_80")) continue;
       SCOPED_TRACE(kernel_name + " for " + architecture + ", w" + std::to_string(how.warps) + " s" +
                    std::to_string(how.stages));
       if (cuda::compiler_missing() != nullptr) {
@@ -45,6 +46,7 @@ void compiles(const std::string& header, const std::string& kernel_name, const s
       }
       const cuda::KernelFacts facts = cuda::compile<Kernel, Args>(text, how, architecture);
       EXPECT_EQ(facts.spilled_bytes, 0);
+      EXPECT_FALSE(facts.serialised);
       EXPECT_GT(facts.registers, 0);
       EXPECT_LE(facts.registers, 255);
       EXPECT_GT(facts.shared_bytes, 0);
@@ -61,13 +63,20 @@ cuda::Launch with(int warps, int stages, cuda::Move a, cuda::Move b) {
   return how;
 }
 
+cuda::Launch in_teams(int teams, cuda::Launch how) {
+  how.teams = teams;
+  return how;
+}
+
 constexpr const char* f16_args = "tilewright::f16, tilewright::f16>";
 
-template <template <int, int, int> class K, class Args = kernels::MatmulArgs<f16, f16>>
+/// Boxed: whether the blocks of its pipeline are boxes.
+template <template <int, int, int> class K, class Args = kernels::MatmulArgs<f16, f16>, bool Boxed = true>
 void example(const std::string& file, const std::string& name, const std::string& args = "MatmulArgs") {
+  std::vector<cuda::Launch> launches = {with(4, 3, along_cols, along_cols), with(4, 2, gathered, realigned)};
+  if (Boxed) launches.insert(launches.end(), {in_teams(2, with(4, 4, boxes, boxes)), with(8, 3, boxes, boxes)});
   compiles<K<64, 32, 32>, Args>("examples/kernels/" + file + ".hpp", "kernels::" + name + "<64, 32, 32>",
-                                "kernels::" + args + "<" + f16_args,
-                                {with(4, 3, along_cols, along_cols), with(4, 2, gathered, realigned)});
+                                "kernels::" + args + "<" + f16_args, launches);
 }
 
 TEST(CudaCompile, masked) { example<kernels::Masked>("masked", "Masked"); }
@@ -78,7 +87,7 @@ TEST(CudaCompile, bias_activation) {
   example<kernels::BiasActivation, kernels::BiasArgs<f16, f16>>("bias_activation", "BiasActivation", "BiasArgs");
 }
 TEST(CudaCompile, gathered) {
-  example<kernels::GatheredRows, kernels::GatheredArgs<f16, f16>>("gathered", "GatheredRows", "GatheredArgs");
+  example<kernels::GatheredRows, kernels::GatheredArgs<f16, f16>, false>("gathered", "GatheredRows", "GatheredArgs");
 }
 TEST(CudaCompile, batched) {
   example<kernels::Batched, kernels::BatchedArgs<f16, f16>>("batched", "Batched", "BatchedArgs");
@@ -100,11 +109,14 @@ TEST(CudaCompile, operator_programs) {
       "programs/gemm.hpp", "tilewright::programs::Gemm<tilewright::programs::Tiles{64, 32, 32}>",
       "tilewright::programs::GemmArgs<tilewright::f16, tilewright::f16>",
       {with(4, 3, along_cols, along_cols), with(4, 3, along_rows, along_rows), with(4, 3, narrow, realigned_rows),
-       with(4, 3, realigned, realigned), with(4, 1, gathered, gathered)});
+       with(4, 3, realigned, realigned), with(4, 1, gathered, gathered), with(1, 3, realigned, realigned),
+       with(2, 2, realigned, along_rows)});
   compiles<programs::Gemm<large>, programs::GemmArgs<f16, f16>>(
       "programs/gemm.hpp", "tilewright::programs::Gemm<tilewright::programs::Tiles{128, 128, 64}>",
       "tilewright::programs::GemmArgs<tilewright::f16, tilewright::f16>",
-      {with(8, 3, along_cols, along_cols), with(8, 3, along_cols, along_rows), with(8, 3, realigned, realigned)});
+      {with(8, 3, along_cols, along_cols), with(8, 3, along_cols, along_rows), with(8, 3, realigned, realigned),
+       in_teams(2, with(4, 6, boxes, boxes)), in_teams(2, with(4, 6, boxes_of_rows, boxes_of_rows)),
+       with(8, 6, boxes, boxes_of_rows)});
   compiles<programs::Gemm<reference>, programs::GemmArgs<float, float>>(
       "programs/gemm.hpp", "tilewright::programs::Gemm<tilewright::programs::Tiles{64, 32, 32}>",
       "tilewright::programs::GemmArgs<float, float>", {with(4, 2, along_cols, along_cols)});
@@ -114,6 +126,43 @@ TEST(CudaCompile, operator_programs) {
   compiles<programs::SplitKReduce<reference>, programs::SplitKArgs<f16, f16>>(
       "programs/split_k.hpp", "tilewright::programs::SplitKReduce<tilewright::programs::Tiles{64, 32, 32}>",
       "tilewright::programs::SplitKArgs<tilewright::f16, tilewright::f16>", {with(4, 1, gathered, gathered)});
+}
+
+// What the device does not choose by itself is there to be asked for, and refused where it does not exist.
+TEST(CudaCompile, instructions) {
+  constexpr programs::Tiles reference{64, 32, 32}, uneven{64, 96, 48};
+  constexpr const char* args = "tilewright::programs::GemmArgs<tilewright::bf16, tilewright::bf16>";
+  const cuda::KernelText text{
+      {"programs/gemm.hpp"}, "tilewright::programs::Gemm<tilewright::programs::Tiles{64, 32, 32}>", args};
+  compiles<programs::Gemm<uneven>, programs::GemmArgs<bf16, bf16>>(
+      "programs/gemm.hpp", "tilewright::programs::Gemm<tilewright::programs::Tiles{64, 96, 48}>", args,
+      {with(4, 3, along_cols, along_rows), with(4, 3, realigned_rows, realigned)});
+  cuda::Launch how = with(4, 3, along_cols, along_cols);
+  if (cuda::compiler_missing() == nullptr) {
+    how.tensor = cuda::Tensor::mma_sync;
+    EXPECT_EQ(
+        (cuda::compile<programs::Gemm<reference>, programs::GemmArgs<bf16, bf16>>(text, how, "sm_90a").spilled_bytes),
+        0);
+  }
+  how.tensor = cuda::Tensor::wgmma;
+  try {
+    cuda::compile<programs::Gemm<reference>, programs::GemmArgs<bf16, bf16>>(text, how, "sm_80");
+    FAIL() << "wgmma for sm_80";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::plan_unavailable);
+    EXPECT_NE(std::string(error.what()).find("wgmma on sm_80"), std::string::npos) << error.what();
+  }
+  const auto refused = [&](const cuda::Launch& launch, const char* architecture) {
+    try {
+      cuda::compile<programs::Gemm<reference>, programs::GemmArgs<bf16, bf16>>(text, launch, architecture);
+      ADD_FAILURE() << "by tma for " << architecture;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::plan_unavailable) << error.what();
+    }
+  };
+  refused(with(4, 3, boxes, boxes), "sm_80");
+  refused(with(2, 3, boxes, boxes), "sm_90a");
+  refused(in_teams(2, with(8, 3, boxes, boxes)), "sm_90a");
 }
 
 TEST(CudaCompile, TextThatNamesOtherTypesIsRefused) {

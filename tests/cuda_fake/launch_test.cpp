@@ -28,6 +28,10 @@ __attribute__((noinline)) void* operator new(std::size_t bytes) {
   if (void* const memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
   throw std::bad_alloc();
 }
+__attribute__((noinline)) void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  ++allocations;
+  return std::malloc(bytes > 0 ? bytes : 1);
+}
 __attribute__((noinline)) void operator delete(void* memory) noexcept { std::free(memory); }
 __attribute__((noinline)) void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
@@ -41,6 +45,7 @@ F of_driver(const char* name) {
   return reinterpret_cast<F>(cuda::driver_symbol(name));
 }
 long launches() { return of_driver<long (*)()>("fake_launches")(); }
+int last_device() { return of_driver<int (*)()>("fake_last_device")(); }
 long loads() { return of_driver<long (*)()>("fake_loads")(); }
 std::string last_image() {
   std::size_t bytes = 0;
@@ -48,10 +53,11 @@ std::string last_image() {
   return {image, bytes};
 }
 
-/// A square product on the fake device.
+/// A square product on the fake devices, all of it on the first one if nothing else is said.
 struct Product {
   i64 extent;
-  cuda::Buffer a{0, extent*extent * 2}, b{0, extent*extent * 2}, c{0, extent*extent * 2};
+  int a_device = 0, b_device = a_device, c_device = a_device;
+  cuda::Buffer a{a_device, extent*extent * 2}, b{b_device, extent*extent * 2}, c{c_device, extent*extent * 2};
 
   MatrixView view(const cuda::Buffer& buffer) const { return {buffer.data(), DType::f16, extent, extent, extent, 1}; }
   MutableMatrixView output() const { return {c.data(), DType::f16, extent, extent, extent, 1}; }
@@ -64,6 +70,7 @@ class FakeDriver : public testing::Test {
     std::string name = (fs::temp_directory_path() / "tilewright-fake-XXXXXX").string();
     folder = mkdtemp(name.data());
     cuda::set_cache_folder(folder / "cache");
+    setenv("FAKE_DEVICES", "2", 1);  // before the library counts them
     if (!cuda::unavailable().empty()) GTEST_SKIP() << "the fake driver is not on the library path";
   }
   void TearDown() override { fs::remove_all(folder); }
@@ -72,7 +79,8 @@ class FakeDriver : public testing::Test {
   static std::string unit_of(const Product& p) {
     const PlanChoice choice = plan_for(p.view(p.a), p.view(p.b), p.output());
     const auto kernel = gemm_detail::cuda_kernel(choice.plan, p.view(p.a), p.view(p.b), DType::f16);
-    return cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.need), kernel.kernel_bytes, kernel.args_bytes);
+    return cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.needs, "sm_90a"), kernel.kernel_bytes,
+                         kernel.args_bytes);
   }
   static cuda::Cubin image(const std::string& text) {
     cuda::Cubin cubin;
@@ -155,7 +163,8 @@ TEST_F(FakeDriver, AnotherProblemOrPlanIsAnotherKernel) {
   const auto unit_under = [&](const GemmOptions& options) {
     const PlanChoice choice = plan_for(p.view(p.a), p.view(p.b), p.output(), options);
     const auto kernel = gemm_detail::cuda_kernel(choice.plan, p.view(p.a), p.view(p.b), DType::f16);
-    return cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.need), kernel.kernel_bytes, kernel.args_bytes);
+    return cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.needs, "sm_90a"), kernel.kernel_bytes,
+                         kernel.args_bytes);
   };
   GemmOptions stages = asked;
   stages.plan.stages = 2;
@@ -173,6 +182,60 @@ TEST_F(FakeDriver, AnotherProblemOrPlanIsAnotherKernel) {
   }
 }
 
+/// What a multiplication is refused with.
+std::string refusal(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c) {
+  try {
+    gemm_into(a, b, c);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::device);
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(FakeDriver, OperandsOnTwoDevicesAreRefusedByName) {
+  ASSERT_EQ(cuda::device_count(), 2);
+  const long launched = launches();
+  const auto said = [](const Product& p) { return refusal(p.view(p.a), p.view(p.b), p.output()); };
+  EXPECT_EQ(said({64, 0, 1, 0}),
+            "a lies on device 0 and b on device 1: operands of one multiplication must be in one place");
+  EXPECT_EQ(said({64, 1, 1, 0}),
+            "a lies on device 1 and c on device 0: operands of one multiplication must be in one place");
+  EXPECT_EQ(said({64, 1, 0, 0}),
+            "a lies on device 1 and b on device 0: operands of one multiplication must be in one place");
+  EXPECT_EQ(launches(), launched);
+}
+
+TEST_F(FakeDriver, AnOperandOfTheHostAmongThoseOfADeviceIsRefusedByName) {
+  const Product p{64, 1};
+  const Matrix host(64, 64, DType::f16);
+  Matrix host_output(64, 64, DType::f16);
+  const MatrixView h = host;
+  EXPECT_EQ(refusal(p.view(p.a), h, p.output()),
+            "a lies on device 1 and b on the host: operands of one multiplication must be in one place");
+  EXPECT_EQ(refusal(h, p.view(p.b), p.output()),
+            "a lies on the host and b on device 1: operands of one multiplication must be in one place");
+  EXPECT_EQ(refusal(p.view(p.a), p.view(p.b), host_output),
+            "a lies on device 1 and c on the host: operands of one multiplication must be in one place");
+}
+
+TEST_F(FakeDriver, AProductRunsOnTheDeviceOfItsOperandsAndLeavesTheCallersCurrent) {
+  const Product first{64, 0}, second{64, 1};
+  cuda::use_kernel_pack(write_pack({{"g", unit_of(first), "sm_90a", image("packed")}}).string());
+  const auto current = [] {
+    void* context = nullptr;
+    of_driver<int (*)(void**)>("cuCtxGetCurrent")(&context);
+    return context;
+  };
+  EXPECT_EQ(current(), nullptr);
+  for (const Product* const p : {&first, &second, &first}) {
+    p->multiply();
+    EXPECT_EQ(last_device(), p->a_device);
+    EXPECT_EQ(current(), nullptr);
+  }
+  EXPECT_EQ(loads(), 2);  // a module belongs to a context
+}
+
 TEST_F(FakeDriver, AKernelOfOnesOwnIsFoundAgainWithoutText) {
   using Kernel = kernels::Masked<64, 32, 32>;
   using Args = kernels::MatmulArgs<f16, f16>;
@@ -182,7 +245,7 @@ TEST_F(FakeDriver, AKernelOfOnesOwnIsFoundAgainWithoutText) {
   cuda::Launch how{{4}}, other{{4}};
   other.stages = 2;
   const auto entry = [&](const cuda::Launch& launch, const char* name) {
-    const cuda::Config config = cuda::config_of(launch, cuda::detail::need_of<Kernel, Args>(launch.warps));
+    const cuda::Config config = cuda::config_of(launch, cuda::detail::needs_of<Kernel, Args>(launch.warps), "sm_90a");
     return cuda::PackEntry{"g", cuda::unit_of(text, config, sizeof(Kernel), sizeof(Args)), "sm_90a", image(name)};
   };
   cuda::use_kernel_pack(write_pack({entry(how, "three stages"), entry(other, "two stages")}).string());

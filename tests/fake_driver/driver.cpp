@@ -1,11 +1,13 @@
-// A libcuda.so.1 for tests on machines without a GPU: memory of its "device" is the host's, a module is any bytes, and a
+// A libcuda.so.1 for tests on machines without a GPU: memory of its "devices" is the host's, a module is any bytes, and a
 // launch counts and computes nothing. It shows what the library asks of a driver, and what a call costs besides it.
 //
-// Entry points have the driver's own names. Beside them, fake_… tell a test what happened; found with dlsym.
+// There is one device, or as many as FAKE_DEVICES says; memory belongs to that whose context is current when it is
+// allocated. Entry points have the driver's own names. Beside them, fake_… tell a test what happened; found with dlsym.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <map>
 #include <mutex>
 #include <string>
@@ -13,26 +15,41 @@
 
 namespace {
 
-constexpr int success = 0, invalid_value = 1, no_binary = 209, not_found = 500;
+constexpr int success = 0, invalid_value = 1, invalid_device = 101, invalid_context = 201, no_binary = 209,
+              not_found = 500;
 
 std::mutex mutex;
-std::map<unsigned long long, std::size_t> memory;  // device memory: address and bytes
-std::vector<std::string*> modules;
+struct Block {
+  std::size_t bytes;
+  int device;
+};
+std::map<unsigned long long, Block> memory;  // of the devices, by address
+std::deque<std::string> modules;
 std::atomic<long> launches = 0, loads = 0;
 std::atomic<const void*> last_function = nullptr;
-thread_local void* current = nullptr;
-int context_object = 0;
+std::atomic<int> last_device = -1;
+int contexts[8];                          // a device's context is the address of its own
+thread_local std::vector<void*> current;  // the last one is current
+int stream_object = 0;
 
 int number_of(const char* variable, int otherwise) {
   const char* const text = std::getenv(variable);
   return text != nullptr ? std::atoi(text) : otherwise;
 }
 
-bool is_device(unsigned long long address) {
+int devices() { return number_of("FAKE_DEVICES", 1); }
+
+/// The device that an address lies on; -1 for the host's memory.
+int device_of(unsigned long long address) {
   const std::lock_guard lock(mutex);
   auto at = memory.upper_bound(address);
-  return at != memory.begin() && address < std::prev(at)->first + std::prev(at)->second;
+  if (at == memory.begin()) return -1;
+  const auto& [start, block] = *std::prev(at);
+  return address < start + block.bytes ? block.device : -1;
 }
+
+/// The device whose context is current; -1 if none is.
+int current_device() { return current.empty() ? -1 : static_cast<int>(static_cast<int*>(current.back()) - contexts); }
 
 }  // namespace
 
@@ -40,6 +57,8 @@ extern "C" {
 
 long fake_launches() { return launches; }
 long fake_loads() { return loads; }
+/// The device whose context was current at the last launch.
+int fake_last_device() { return last_device; }
 /// The image of the module whose function was launched last.
 const char* fake_last_image(std::size_t* bytes) {
   const auto* const image = static_cast<const std::string*>(last_function.load());
@@ -54,8 +73,11 @@ int cuGetErrorName(int error, const char** text) {
   return success;
 }
 int cuGetErrorString(int, const char** text) { return *text = "of the test", success; }
-int cuDeviceGetCount(int* count) { return *count = 1, success; }
-int cuDeviceGet(int* device, int ordinal) { return *device = ordinal, success; }
+int cuDeviceGetCount(int* count) { return *count = devices(), success; }
+int cuDeviceGet(int* device, int ordinal) {
+  if (ordinal < 0 || ordinal >= devices()) return invalid_device;
+  return *device = ordinal, success;
+}
 int cuDeviceGetName(char* name, int length, int) {
   return std::snprintf(name, static_cast<std::size_t>(length), "a test's device"), success;
 }
@@ -79,15 +101,19 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
   return success;
 }
 int cuDeviceTotalMem_v2(std::size_t* bytes, int) { return *bytes = std::size_t{1} << 34, success; }
-int cuDevicePrimaryCtxRetain(void** context, int) { return *context = &context_object, success; }
-int cuCtxPushCurrent_v2(void* context) { return current = context, success; }
-int cuCtxPopCurrent_v2(void** context) { return *context = current, current = nullptr, success; }
-int cuCtxGetCurrent(void** context) { return *context = current, success; }
+int cuDevicePrimaryCtxRetain(void** context, int device) { return *context = &contexts[device], success; }
+int cuCtxPushCurrent_v2(void* context) { return current.push_back(context), success; }
+int cuCtxPopCurrent_v2(void** context) {
+  if (current.empty()) return invalid_context;
+  *context = current.back();
+  return current.pop_back(), success;
+}
+int cuCtxGetCurrent(void** context) { return *context = current.empty() ? nullptr : current.back(), success; }
 int cuCtxSynchronize() { return success; }
 int cuPointerGetAttributes(unsigned count, const int* attributes, void** values, unsigned long long address) {
-  const bool device = is_device(address);
+  const int device = device_of(address);
   for (unsigned i = 0; i < count; ++i) {
-    const int value = attributes[i] == 2 ? (device ? 2 : 0) : (device ? 0 : -2);
+    const int value = attributes[i] == 2 ? (device >= 0 ? 2 : 0) : (device >= 0 ? device : -2);
     std::memcpy(values[i], &value, sizeof(value));
   }
   return success;
@@ -97,24 +123,30 @@ int cuModuleLoadData(void** module, const void* image) {
   const char* const text = static_cast<const char*>(image);
   if (std::strncmp(text, "refused", 7) == 0) return no_binary;
   const std::lock_guard lock(mutex);
-  modules.push_back(new std::string(text));
-  *module = modules.back();
+  *module = &modules.emplace_back(text);
   ++loads;
   return success;
 }
 int cuModuleGetFunction(void** function, void* module, const char*) { return *function = module, success; }
+int cuTensorMapEncodeTiled(void* map, int, unsigned, const void*, const unsigned long long*, const unsigned long long*,
+                           const unsigned*, const unsigned*, int, int, int, int) {
+  return std::memset(map, 0, 128), success;
+}
 int cuFuncGetAttribute(int* value, int, void*) { return *value = 0, success; }
 int cuFuncSetAttribute(void*, int, int) { return success; }
 int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
                    void**) {
   last_function = function;
+  last_device = current_device();
   ++launches;
   return success;
 }
 int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
+  const int device = current_device();
+  if (device < 0) return invalid_context;
   *address = reinterpret_cast<unsigned long long>(std::calloc(1, bytes));
   const std::lock_guard lock(mutex);
-  memory[*address] = bytes;
+  memory[*address] = {bytes, device};
   return success;
 }
 int cuMemFree_v2(unsigned long long address) {
@@ -134,7 +166,7 @@ int cuMemsetD8Async(unsigned long long to, unsigned char value, std::size_t byte
 }
 int cuMemHostAlloc(void** host, std::size_t bytes, unsigned) { return *host = std::malloc(bytes), success; }
 int cuMemFreeHost(void* host) { return std::free(host), success; }
-int cuStreamCreate(void** stream, unsigned) { return *stream = &context_object, success; }
+int cuStreamCreate(void** stream, unsigned) { return *stream = &stream_object, success; }
 int cuStreamDestroy_v2(void*) { return success; }
 int cuStreamSynchronize(void*) { return success; }
 /// NVRTC asks a driver that it finds for this, and lives without.

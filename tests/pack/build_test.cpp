@@ -191,11 +191,11 @@ TEST(DefaultKernels, HoldEveryDefaultPlan) {
     const struct {
       const char* architecture;
       plan::GpuDescription gpu;
-    } devices[] = {{"sm_90a", {132, 227 << 10}}, {"sm_80", {108, 163 << 10}}, {"sm_80", {46, 99 << 10}}};
+    } devices[] = {{"sm_90a", {132, 227 << 10, true}}, {"sm_80", {108, 163 << 10}}, {"sm_80", {46, 99 << 10}}};
     for (const auto& [architecture, gpu] : devices) {
       const Plan chosen = plan::choose_gpu_plan(problem_of(a, b, c), {}, gpu).plan;
       const gemm_detail::CudaKernel kernel = gemm_detail::cuda_kernel(chosen, a, b, output);
-      const cuda::Config config = cuda::config_of(kernel.how, kernel.need);
+      const cuda::Config config = cuda::config_of(kernel.how, kernel.needs, architecture);
       const std::string unit = cuda::unit_of(kernel.text, config, kernel.kernel_bytes, kernel.args_bytes);
       ASSERT_TRUE(packed.contains(architecture + unit))
           << to_string(chosen) << " for a " << to_string(a) << ", b " << to_string(b) << ", " << architecture;

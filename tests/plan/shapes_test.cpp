@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -41,12 +43,27 @@ TEST(Shapes, LayoutColumnsAreIgnoredAndWeightDefaultsToOne) {
   EXPECT_EQ(shapes[0].weight, 1);
 }
 
+TEST(Shapes, RemarksMayStandBeforeTheHeader) {
+  const auto shapes = parse_shapes("# Shapes, of m models (n, k)\n#\n# m, n\nname,m,n,k\nx,5,6,7\n", "x.csv");
+  ASSERT_EQ(shapes.size(), 1u);
+  EXPECT_EQ(shapes[0].k, 7);
+}
+
+TEST(Shapes, TheSuitesOfTheBenchAreLists) {
+  for (const char* suite : {"cpu.csv", "gpu.csv"}) {
+    std::ifstream file(std::string(TILEWRIGHT_SOURCE_DIR "/bench/suites/") + suite);
+    const std::string csv((std::istreambuf_iterator<char>(file)), {});
+    EXPECT_GE(parse_shapes(csv, suite).size(), 10u);
+  }
+}
+
 TEST(Shapes, AByteOrderMarkIsNoPartOfTheHeader) {
   EXPECT_EQ(parse_shapes("\xef\xbb\xbfm,n,k\n1,2,3\n", "x.csv").size(), 1u);
   EXPECT_EQ(parse_shapes("\xef\xbb\xbf# m,n,k\n1,2,3\n", "x.csv").size(), 1u);
 }
 
 struct Refused {
+  const char* name;  // of the test
   const char* csv;
   const char* message;
 };
@@ -65,19 +82,27 @@ TEST_P(ShapesRefused, NamesTheLine) {
 
 INSTANTIATE_TEST_SUITE_P(
     Lines, ShapesRefused,
-    ::testing::Values(
-        Refused{"", "no header"}, Refused{"m,n\n1,2\n", "x.csv, line 1: the header lacks the column k"},
-        Refused{"\nm,n,k,price\n", "x.csv, line 2: 'price'"},
-        Refused{"m,n,k,M\n", "line 1: the column 'M' is named twice"},
-        Refused{"m,n,k\n1,2,3\n\n1,2\n", "line 4: 2 cells, but the header names 3"},
-        Refused{"m,n,k\n1,2,3,4\n", "line 2: 4 cells"}, Refused{"m,n,k\n1,x,3\n", "line 2: 'x'"},
-        Refused{"m,n,k\n0,2,3\n", "line 2: '0'"}, Refused{"m,n,k\n1,-2,3\n", "line 2: '-2'"},
-        Refused{"m,n,k\n1,2.5,3\n", "line 2: '2.5'"}, Refused{"m,n,k\n1,,3\n", "line 2: ''"},
-        Refused{"m,n,k\n1,2,9223372036854775808\n", "line 2: '9223372036854775808'"},
-        Refused{"m,n,k,weight\n1,2,3,0\n", "line 2: '0'"}, Refused{"m,n,k,weight\n1,2,3,nan\n", "line 2: 'nan'"},
-        Refused{"m,n,k,weight\n1,2,3,inf\n", "line 2: 'inf'"}, Refused{"m,n,k,weight\n1,2,3,-1\n", "line 2: '-1'"},
-        Refused{"1,2,3\n", "line 1: '1' is no column"}, Refused{"m,n,k\n1,\x1b[31m,3\n", "line 2: '\\x1b[31m' is"},
-        Refused{"m,n,k,\x7f\n", "line 1: '\\x7f' is"}, Refused{"m,n,k,weight\n1,2,3,\x01\n", "line 2: '\\x01' is"}));
+    ::testing::Values(Refused{"NothingAtAll", "", "no header"},
+                      Refused{"ColumnMissing", "m,n\n1,2\n", "x.csv, line 1: the header lacks the column k"},
+                      Refused{"ColumnUnknown", "\nm,n,k,price\n", "x.csv, line 2: 'price'"},
+                      Refused{"ColumnNamedTwice", "m,n,k,M\n", "line 1: the column 'M' is named twice"},
+                      Refused{"CellsMissing", "m,n,k\n1,2,3\n\n1,2\n", "line 4: 2 cells, but the header names 3"},
+                      Refused{"CellsTooMany", "m,n,k\n1,2,3,4\n", "line 2: 4 cells"},
+                      Refused{"LettersForANumber", "m,n,k\n1,x,3\n", "line 2: 'x'"},
+                      Refused{"ExtentOfZero", "m,n,k\n0,2,3\n", "line 2: '0'"},
+                      Refused{"ExtentNegative", "m,n,k\n1,-2,3\n", "line 2: '-2'"},
+                      Refused{"ExtentNotWhole", "m,n,k\n1,2.5,3\n", "line 2: '2.5'"},
+                      Refused{"ExtentLeftOut", "m,n,k\n1,,3\n", "line 2: ''"},
+                      Refused{"ExtentTooLong", "m,n,k\n1,2,9223372036854775808\n", "line 2: '9223372036854775808'"},
+                      Refused{"WeightOfZero", "m,n,k,weight\n1,2,3,0\n", "line 2: '0'"},
+                      Refused{"WeightNotANumber", "m,n,k,weight\n1,2,3,nan\n", "line 2: 'nan'"},
+                      Refused{"WeightInfinite", "m,n,k,weight\n1,2,3,inf\n", "line 2: 'inf'"},
+                      Refused{"WeightNegative", "m,n,k,weight\n1,2,3,-1\n", "line 2: '-1'"},
+                      Refused{"HeaderMissing", "1,2,3\n", "line 1: '1' is no column"},
+                      Refused{"CellWithAnEscape", "m,n,k\n1,\x1b[31m,3\n", "line 2: '\\x1b[31m' is"},
+                      Refused{"HeaderWithAnEscape", "m,n,k,\x7f\n", "line 1: '\\x7f' is"},
+                      Refused{"WeightWithAnEscape", "m,n,k,weight\n1,2,3,\x01\n", "line 2: '\\x01' is"}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(Shapes, ALongCellIsShortenedInTheMessage) {
   const std::string cell = "1" + std::string(100'000, 'x') + "9";

@@ -27,7 +27,8 @@ Plan any_plan() {
   plan.stages = any_positive();
   if (*rc::gen::arbitrary<bool>()) plan.order = {OrderKind::grouped, any_positive()};
   if (*rc::gen::arbitrary<bool>()) plan.split = {SplitKind::split_k, any_positive()};
-  plan.a = *rc::gen::element(Mover::pack, Mover::gather, Mover::direct);
+  plan.a = *rc::gen::element(Mover::pack, Mover::gather, Mover::direct, Mover::tma);
+  if (plan.a == Mover::tma) plan.teams = any_positive();
   plan.b = *rc::gen::element(Mover::pack, Mover::gather, Mover::direct);
   plan.mma = *rc::gen::element(Mma::portable, Mma::avx2, Mma::avx512, Mma::avx512_bf16);
   return plan;
@@ -35,8 +36,9 @@ Plan any_plan() {
 
 /// The plan that a request names in full; fails if a field is missing.
 Plan named(const PlanRequest& request) {
-  return {request.tile.value(),  request.warps.value(), request.stages.value(), request.order.value(),
-          request.split.value(), request.a.value(),     request.b.value(),      request.mma.value()};
+  return {request.tile.value(),      request.warps.value(), request.stages.value(),
+          request.teams.value_or(1), request.order.value(), request.split.value(),
+          request.a.value(),         request.b.value(),     request.mma.value()};
 }
 
 TEST(PlanText, PrintedPlansParseBack) {
@@ -56,7 +58,7 @@ TEST(PlanText, FieldsBehindTheTileComeInAnyOrder) {
       words.push_back(text.substr(at, end - at));
       at = end + 1;
     }
-    RC_ASSERT(words.size() == 8u);
+    RC_ASSERT(words.size() == (plan.a == Mover::tma ? 9u : 8u));
     std::string shuffled = words[0];
     std::vector<std::string> rest(words.begin() + 1, words.end());
     while (!rest.empty()) {
@@ -69,8 +71,10 @@ TEST(PlanText, FieldsBehindTheTileComeInAnyOrder) {
 }
 
 TEST(PlanText, TheDocumentedFormIsPrinted) {
-  const Plan plan{{64, 32, 32}, 1, 1, {OrderKind::grouped, 8}, {}, Mover::pack, Mover::gather, Mma::avx512};
+  const Plan plan{{64, 32, 32}, 1, 1, 1, {OrderKind::grouped, 8}, {}, Mover::pack, Mover::gather, Mma::avx512};
   EXPECT_EQ(to_string(plan), "64x32x32 w1 s1 order=grouped(8) split=none a=pack b=gather mma=avx512");
+  const Plan boxed{{128, 128, 64}, 4, 6, 2, {OrderKind::grouped, 8}, {}, Mover::tma, Mover::tma, Mma::wgmma};
+  EXPECT_EQ(to_string(boxed), "128x128x64 w4 s6 t2 order=grouped(8) split=none a=tma b=tma mma=wgmma");
 }
 
 TEST(PlanText, MissingFieldsStayOpen) {
@@ -86,6 +90,7 @@ TEST(PlanText, MissingFieldsStayOpen) {
 }
 
 struct Refused {
+  const char* name;  // of the test
   const char* text;
   ErrorCode code;
   const char* word;     // must be in the message
@@ -110,33 +115,43 @@ constexpr ErrorCode syntax = ErrorCode::plan_syntax, value = ErrorCode::plan_val
 INSTANTIATE_TEST_SUITE_P(
     Words, PlanTextRefused,
     ::testing::Values(
-        Refused{"64x32x32 cluster=2", syntax, "cluster=2", "order=linear|grouped(G)"},
-        Refused{"fast", syntax, "fast", "BMxBNxBK"}, Refused{"64x32", syntax, "64x32", "64x32x32"},
-        Refused{"64x32x32x8", syntax, "64x32x32x8", "BMxBNxBK"}, Refused{"64x32xx", syntax, "64x32xx", "BMxBNxBK"},
-        Refused{"64x3.5x32", syntax, "64x3.5x32", "BMxBNxBK"}, Refused{"64X32X32", syntax, "64X32X32", "64x32x32"},
-        Refused{"0x32x32", value, "0x32x32", "from 1"}, Refused{"-64x32x32", value, "-64x32x32", "from 1"},
-        Refused{"64x32x9223372036854775808", value, "64x32x9223372036854775808", "9223372036854775807"},
-        Refused{"64x32x32 64x32x32", syntax, "64x32x32", "once"}, Refused{"w1 64x32x32", syntax, "64x32x32", "first"},
-        Refused{"w1 w2", syntax, "w2", "once"}, Refused{"s1 s1", syntax, "s1", "once"},
-        Refused{"order=linear order=linear", syntax, "order=linear", "once"},
-        Refused{"split=none split=split_k(2)", syntax, "split=split_k(2)", "once"},
-        Refused{"a=pack a=gather", syntax, "a=gather", "once"}, Refused{"b=pack b=pack", syntax, "b=pack", "once"},
-        Refused{"mma=avx2 mma=avx2", syntax, "mma=avx2", "once"}, Refused{"w0", value, "w0", "wN"},
-        Refused{"w-1", value, "w-1", "wN"}, Refused{"s99999999999999999999", value, "s99999999999999999999", "sN"},
-        Refused{"w1x", syntax, "w1x", "wN"}, Refused{"w", syntax, "w", "wN"},
-        Refused{"order=zigzag", value, "order=zigzag", "order=grouped(G)"},
-        Refused{"order=grouped", syntax, "order=grouped", "order=grouped(G)"},
-        Refused{"order=grouped(0)", value, "order=grouped(0)", "from 1"},
-        Refused{"order=grouped(-3)", value, "order=grouped(-3)", "from 1"},
-        Refused{"order=grouped(x)", syntax, "order=grouped(x)", "order=grouped(G)"},
-        Refused{"order=grouped()", syntax, "order=grouped()", "order=grouped(G)"},
-        Refused{"order=grouped(8", syntax, "order=grouped(8", "order=grouped(G)"},
-        Refused{"order=", value, "order=", "order=linear"},
-        Refused{"split=stream_k", value, "split=stream_k", "split=none"},
-        Refused{"split=split_k(0)", value, "split=split_k(0)", "from 1"},
-        Refused{"split=split_k", syntax, "split=split_k", "split_k(S)"},
-        Refused{"a=tma", value, "a=tma", "pack, gather"}, Refused{"b=", value, "b=", "pack, gather"},
-        Refused{"mma=wgmma", value, "mma=wgmma", "portable, avx2, avx512"}, Refused{"=8", syntax, "=8", "mma="}));
+        Refused{"WordUnknown", "64x32x32 cluster=2", syntax, "cluster=2", "order=linear|grouped(G)"},
+        Refused{"WordWithoutAKey", "fast", syntax, "fast", "BMxBNxBK"},
+        Refused{"TileOfTwo", "64x32", syntax, "64x32", "64x32x32"},
+        Refused{"TileOfFour", "64x32x32x8", syntax, "64x32x32x8", "BMxBNxBK"},
+        Refused{"TileUnfinished", "64x32xx", syntax, "64x32xx", "BMxBNxBK"},
+        Refused{"TileNotWhole", "64x3.5x32", syntax, "64x3.5x32", "BMxBNxBK"},
+        Refused{"TileInCapitals", "64X32X32", syntax, "64X32X32", "64x32x32"},
+        Refused{"TileOfZero", "0x32x32", value, "0x32x32", "from 1"},
+        Refused{"TileNegative", "-64x32x32", value, "-64x32x32", "from 1"},
+        Refused{"TileTooLong", "64x32x9223372036854775808", value, "64x32x9223372036854775808", "9223372036854775807"},
+        Refused{"TileTwice", "64x32x32 64x32x32", syntax, "64x32x32", "once"},
+        Refused{"TileNotFirst", "w1 64x32x32", syntax, "64x32x32", "first"},
+        Refused{"WarpsTwice", "w1 w2", syntax, "w2", "once"}, Refused{"StagesTwice", "s1 s1", syntax, "s1", "once"},
+        Refused{"OrderTwice", "order=linear order=linear", syntax, "order=linear", "once"},
+        Refused{"SplitTwice", "split=none split=split_k(2)", syntax, "split=split_k(2)", "once"},
+        Refused{"MoverOfATwice", "a=pack a=gather", syntax, "a=gather", "once"},
+        Refused{"MoverOfBTwice", "b=pack b=pack", syntax, "b=pack", "once"},
+        Refused{"MmaTwice", "mma=avx2 mma=avx2", syntax, "mma=avx2", "once"},
+        Refused{"WarpsOfZero", "w0", value, "w0", "wN"}, Refused{"WarpsNegative", "w-1", value, "w-1", "wN"},
+        Refused{"StagesTooLong", "s99999999999999999999", value, "s99999999999999999999", "sN"},
+        Refused{"WarpsWithATail", "w1x", syntax, "w1x", "wN"}, Refused{"WarpsWithoutANumber", "w", syntax, "w", "wN"},
+        Refused{"OrderUnknown", "order=zigzag", value, "order=zigzag", "order=grouped(G)"},
+        Refused{"GroupMissing", "order=grouped", syntax, "order=grouped", "order=grouped(G)"},
+        Refused{"GroupOfZero", "order=grouped(0)", value, "order=grouped(0)", "from 1"},
+        Refused{"GroupNegative", "order=grouped(-3)", value, "order=grouped(-3)", "from 1"},
+        Refused{"GroupOfLetters", "order=grouped(x)", syntax, "order=grouped(x)", "order=grouped(G)"},
+        Refused{"GroupEmpty", "order=grouped()", syntax, "order=grouped()", "order=grouped(G)"},
+        Refused{"GroupUnclosed", "order=grouped(8", syntax, "order=grouped(8", "order=grouped(G)"},
+        Refused{"OrderEmpty", "order=", value, "order=", "order=linear"},
+        Refused{"SplitUnknown", "split=stream_k", value, "split=stream_k", "split=none"},
+        Refused{"PartsOfZero", "split=split_k(0)", value, "split=split_k(0)", "from 1"},
+        Refused{"PartsMissing", "split=split_k", syntax, "split=split_k", "split_k(S)"},
+        Refused{"MoverUnknown", "a=bulk", value, "a=bulk", "pack, gather"},
+        Refused{"MoverEmpty", "b=", value, "b=", "pack, gather"},
+        Refused{"MmaUnknown", "mma=wmma", value, "mma=wmma", "portable, avx2, avx512"},
+        Refused{"KeyMissing", "=8", syntax, "=8", "mma="}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(LayoutText, SaysAxisAndAlignment) {
   EXPECT_EQ(to_string(LayoutClass{UnitAxis::k, 2}), "unit=k align=2");

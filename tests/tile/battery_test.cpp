@@ -6,11 +6,6 @@
 #include "check/problem.hpp"
 #include "plan/compiled_tiles.hpp"
 
-namespace tilewright::exact {
-// What GoogleTest shows of a parameter.
-void PrintTo(const BuiltinKernel& kernel, std::ostream* out) { *out << kernel.name; }
-}  // namespace tilewright::exact
-
 namespace {
 
 using namespace tilewright;
@@ -33,6 +28,42 @@ TEST_P(Battery, passes) {
 INSTANTIATE_TEST_SUITE_P(Exact, Battery,
                          testing::ValuesIn(exact::builtin_kernels().begin(), exact::builtin_kernels().end()),
                          [](const auto& kernel) { return std::string(kernel.param.name); });
+
+/// A kernel that fails in the same words on every layout, and in other words on every shape.
+exact::Report fails_by_shape(const exact::Shape& shape, const exact::LayoutChoice&, exact::u64) {
+  exact::Report report;
+  report.faults.push_back({exact::FaultKind::wrong_value, "wrong value: of " + std::to_string(shape.m), 1});
+  return report;
+}
+exact::Report fails_always(const exact::Shape&, const exact::LayoutChoice&, exact::u64) {
+  exact::Report report;
+  report.faults.push_back({exact::FaultKind::wrong_value, "wrong value: always", 1});
+  return report;
+}
+
+TEST(Battery, says_equal_failures_once_with_a_count) {
+  const exact::BuiltinKernel always{"always", "", fails_always};
+  const exact::BatteryResult result = exact::run_battery({&always, 1}, 7, 2);
+  EXPECT_EQ(result.failed, result.checks);
+  EXPECT_EQ(result.different_failures, 1);
+  ASSERT_EQ(result.failures.size(), 1u);
+  EXPECT_EQ(result.failures[0].count, result.checks);
+  EXPECT_EQ(result.failures[0].text, "wrong value: always");
+  EXPECT_EQ(result.failures[0].shape.m, exact::battery_shapes()[0].m);  // the first check is the one that is told
+  EXPECT_EQ(result.failures[0].layout.a, exact::layouts[0]);
+}
+
+TEST(Battery, tells_the_first_of_many_different_failures) {
+  const exact::BuiltinKernel kernels[] = {{"always", "", fails_always}, {"by_shape", "", fails_by_shape}};
+  const exact::BatteryResult result = exact::run_battery(kernels, 7, 2);
+  EXPECT_EQ(result.failed, result.checks);
+  EXPECT_GT(result.different_failures, 20);
+  ASSERT_EQ(result.failures.size(), exact::most_failures_told);
+  EXPECT_EQ(result.failures[0].kernel, "always");
+  EXPECT_EQ(result.failures[1].text, "wrong value: of 130");
+  EXPECT_EQ(result.failures[2].text, "wrong value: of 1");
+  EXPECT_GT(result.failures[2].count, result.layouts);  // several shapes have one row
+}
 
 TEST(Battery, worked_examples_hold) {
   const auto examples = exact::worked_examples();

@@ -228,6 +228,80 @@ TEST(Checker, refuses_constants_without_an_exact_counterpart) {
       check(TimesInfinity{}, {1}, kernel_matrix<float>(c.view), {c.buffer}, {expected}).has(FaultKind::refused));
 }
 
+/// f of a product that leaves its last K step out, or not.
+template <class F>
+struct AfterTheSum {
+  F f;
+  bool whole;
+  void operator()(auto& p, const auto& x) const {
+    const auto out = tile::output_ranges<64, 32>(p, x.m, x.n);
+    auto acc = tile::zeros<float, 64, 32>(p);
+    for (const auto rk : tile::steps<32>(whole ? x.k : x.k - 1)) {
+      acc += tile::dot(tile::load(x.a, out.rows, rk), tile::load(x.b, rk, out.cols));
+    }
+    tile::store(x.c, out.rows, out.cols, f(acc));
+  }
+};
+
+/// What the checker says of C[m,n] = value(sum) on 40 x 30 x 65.
+exact::Report check_after_the_sum(auto f, bool whole, auto value, bool factors = true) {
+  const Operands o(40, 30, 65);
+  exact::Expected expected = exact::product(o.a.view, o.b.view, o.c.view);
+  expected.value = [sum = expected.value, value](const exact::Values& in, i64 row, i64 col) {
+    return value(sum(in, row, col));
+  };
+  if (!factors) expected.factors = nullptr;
+  return check(AfterTheSum<decltype(f)>{f, whole}, {1}, o.args, {o.a.buffer, o.b.buffer, o.c.buffer}, {expected});
+}
+
+TEST(Checker, names_the_missing_k_index_through_a_nonlinear_function) {
+  const auto relu = [](const auto& sum) { return tile::relu(sum); };
+  const auto hashed = [](exact::Field sum) { return sum.hashed("relu"); };
+  EXPECT_TRUE(check_after_the_sum(relu, true, hashed).passed());
+  const exact::Report report = check_after_the_sum(relu, false, hashed);
+  EXPECT_TRUE(report.has(FaultKind::wrong_k_count)) << report.text();
+  EXPECT_NE(report.text().find("written by program 0: k = 64 missing"), std::string::npos) << report.text();
+}
+
+TEST(Checker, counts_k_indices_besides_an_addend) {
+  const auto relu = [](const auto& sum) { return tile::relu(sum + 3.0f); };
+  const auto hashed = [](exact::Field sum) { return (sum + exact::Field::of(3)).hashed("relu"); };
+  EXPECT_TRUE(check_after_the_sum(relu, true, hashed).passed());
+  const exact::Report report = check_after_the_sum(relu, false, hashed);
+  EXPECT_NE(report.text().find("written by program 0: k = 64 missing"), std::string::npos) << report.text();
+}
+
+TEST(Checker, says_that_the_sum_is_right_where_what_follows_it_is_wrong) {
+  const exact::Report report = check_after_the_sum([](const auto& sum) { return tile::silu(sum); }, true,
+                                                   [](exact::Field sum) { return sum.hashed("relu"); });
+  EXPECT_TRUE(report.has(FaultKind::wrong_value)) << report.text();
+  EXPECT_NE(report.text().find("it sums each K index once, so the fault is in"), std::string::npos) << report.text();
+}
+
+TEST(Checker, says_why_it_names_no_k_index) {
+  const auto square = [](const auto& sum) { return sum * sum; };
+  const auto squared = [](exact::Field sum) { return sum * sum; };
+  EXPECT_TRUE(check_after_the_sum(square, true, squared).passed());
+  const std::string nonlinear = check_after_the_sum(square, false, squared).text();
+  EXPECT_NE(nonlinear.find("no K index is named, because the output is not linear in the sum"), std::string::npos)
+      << nonlinear;
+  const std::string silent = check_after_the_sum(square, false, squared, false).text();
+  EXPECT_NE(silent.find("no K index is named, because Expected::factors does not say"), std::string::npos) << silent;
+}
+
+TEST(Checker, says_why_it_names_no_k_index_of_a_matrix_times_itself) {
+  const auto x = exact::place("x", exact::Role::input, exact::Layout::packed, 40, 65, DType::f16, 0);
+  const auto c = exact::place("c", exact::Role::output, exact::Layout::packed, 40, 40, DType::f16, 1);
+  const MatrixView t = x.view.transposed();
+  const Args args{
+      40, 40, 65, kernel_matrix<const f16>(x.view), kernel_matrix<const f16>(t), kernel_matrix<f16>(c.view)};
+  const auto same = [](const auto& sum) { return sum + 0.0f; };
+  const exact::Report report = check(AfterTheSum<decltype(same)>{same, false}, {2}, args, {x.buffer, c.buffer},
+                                     {exact::product(x.view, t, c.view)});
+  EXPECT_NE(report.text().find("no K index is named, because both factors lie in one buffer"), std::string::npos)
+      << report.text();
+}
+
 TEST(Checker, answers_at_once_for_an_empty_result_of_any_height) {
   constexpr i64 rows = INT64_MAX;
   const MatrixView a{nullptr, DType::f16, rows, 0, 0, 1}, b{nullptr, DType::f16, 0, 0, 0, 1};

@@ -247,6 +247,63 @@ TEST(Values, an_accumulator_that_is_an_operand_is_read_before_it_changes) {
   EXPECT_TRUE(report.passed()) << report.text();
 }
 
+/// A product is stored, then A's memory is written over, then the product is wanted again.
+struct OverwritesA {
+  tile::Matrix<const f16> a, b;
+  tile::Matrix<f16> a_again, c;
+  tile::Matrix<float> d;
+};
+struct StoresTwice {
+  template <class P, class X>
+  TILEWRIGHT_KERNEL void operator()(P& p, const X& x) const {
+    const auto rm = tile::arange<16, 'm'>();
+    const auto rn = tile::arange<16, 'n'>();
+    const auto rk = tile::arange<16, 'k'>();
+    auto acc = tile::zeros<float, 16, 16>(p);
+    for (int i = 0; i < 2; ++i) acc += tile::dot(tile::load(x.a, rm, rk), tile::load(x.b, rk, rn));
+    tile::store(x.c, rm, rn, acc);
+    tile::store(x.a_again, rm, rk, tile::full<float, 16, 16>(p, 9.0f));
+    tile::store(x.d, rm, rn, acc);
+  }
+};
+
+TEST(Values, a_product_that_is_put_off_is_of_what_its_operands_held) {
+  const auto number = [](int i) { return static_cast<float>(i * 7 % 5 - 2); };
+  for (const Mover mover : {Mover::pack, Mover::direct}) {
+    for (const Mma mma : cpu::instruction_sets()) {
+      for (const int rows : {16, 11}) {              // of C: all of the tile or a part
+        for (const bool in_place : {false, true}) {  // C is A
+          std::vector<f16> a(256), b(256), c(256);
+          std::vector<float> d(256), expected(256);
+          for (std::size_t i = 0; i < 256; ++i) {
+            a[i] = to_f16(number(static_cast<int>(i)));
+            b[i] = to_f16(number(static_cast<int>(3 * i + 1)));
+          }
+          for (std::size_t i = 0; i < 256; ++i) {
+            for (std::size_t k = 0; k < 16; ++k) {
+              expected[i] += 2 * to_float(a[i / 16 * 16 + k]) * to_float(b[k * 16 + i % 16]);
+            }
+          }
+          f16* const to = in_place ? a.data() : c.data();
+          const OverwritesA arguments{{a.data(), 16, 16, 16, 1},
+                                      {b.data(), 16, 16, 16, 1},
+                                      {in_place ? c.data() : a.data(), 16, 16, 16, 1},
+                                      {to, rows, 16, 16, 1},
+                                      {d.data(), 16, 16, 16, 1}};
+          cpu::Launch how{{1}};
+          how.mma = mma, how.a = mover;
+          cpu::launch(StoresTwice{}, how, arguments);
+          EXPECT_EQ(d, expected) << to_string(mma) << to_string(mover) << rows << in_place;
+          for (int i = 0; i < rows * 16; ++i) {
+            EXPECT_EQ(to_float(to[i]), expected[static_cast<std::size_t>(i)])
+                << to_string(mma) << to_string(mover) << i;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST(Field, is_a_field) {
   using exact::Field;
   EXPECT_EQ(Field::of(-1) + Field::of(1), Field());

@@ -23,7 +23,10 @@ using shapes::Shape;
 struct Plan {
   programs::Tiles tile;
   int warps, stages;
-  std::string text() const { return fmt::format("{}x{}x{} w{} s{}", tile.m, tile.n, tile.k, warps, stages); }
+  bool mma_sync = false;  // rather than what the device is best at
+  std::string text() const {
+    return fmt::format("{}x{}x{} w{} s{}{}", tile.m, tile.n, tile.k, warps, stages, mma_sync ? " mma_sync" : "");
+  }
 };
 
 template <class E>
@@ -41,6 +44,7 @@ void launch_gemm(const Plan& plan, const MatrixView& a, const MatrixView& b, con
   cuda::Launch how{{cdiv(c.rows, T.m) * cdiv(c.cols, T.n)}, order, plan.warps, plan.stages};
   how.moves[0] = cuda::mover_for(a);
   how.moves[1] = cuda::mover_for(b);
+  if (plan.mma_sync) how.tensor = cuda::Tensor::mma_sync;
   how.stream = stream;
   const cuda::KernelText text{
       {"programs/gemm.hpp"},
@@ -59,8 +63,8 @@ struct Setting {
   LaunchGemm launch;
 };
 template <programs::Tiles T, class In, class Out>
-Setting setting(int warps, int stages) {
-  return {{T, warps, stages}, type_of<In>, type_of<Out>, launch_gemm<T, In, Out>};
+Setting setting(int warps, int stages, bool mma_sync = false) {
+  return {{T, warps, stages, mma_sync}, type_of<In>, type_of<Out>, launch_gemm<T, In, Out>};
 }
 
 struct Layouts {
@@ -142,12 +146,15 @@ std::string case_name(const char* kind, const Setting& setting, const Shape& s, 
 
 void add_gemm_cases(std::vector<Case>& cases, bool reduced) {
   constexpr programs::Tiles reference{64, 32, 32}, large{128, 128, 64}, least{16, 16, 16}, odd{48, 96, 48},
-      wide{64, 256, 32};
+      wide{64, 256, 32}, uneven{64, 96, 48}, tall{256, 64, 32};
   const std::vector<Setting> settings = {
-      setting<reference, f16, f16>(4, 3),     setting<large, f16, f16>(8, 3),       setting<least, f16, f16>(1, 2),
-      setting<odd, f16, float>(4, 4),         setting<reference, bf16, bf16>(4, 1), setting<large, bf16, float>(4, 2),
-      setting<reference, float, float>(4, 2), setting<least, float, f16>(2, 3),     setting<reference, f16, bf16>(8, 3),
-      setting<wide, f16, f16>(8, 2),          setting<reference, bf16, f16>(2, 3)};
+      setting<reference, f16, f16>(4, 3), setting<large, f16, f16>(8, 3), setting<least, f16, f16>(1, 2),
+      setting<odd, f16, float>(4, 4), setting<reference, bf16, bf16>(4, 1), setting<large, bf16, float>(4, 2),
+      setting<reference, float, float>(4, 2), setting<least, float, f16>(2, 3), setting<reference, f16, bf16>(8, 3),
+      setting<wide, f16, f16>(8, 2), setting<reference, bf16, f16>(2, 3),
+      // wgmma in pieces of its widths, on 16 warps; and its elder where a device would rather not take it.
+      setting<uneven, bf16, f16>(4, 3), setting<tall, f16, float>(16, 3), setting<reference, f16, f16>(4, 3, true),
+      setting<large, bf16, f16>(8, 3, true)};
   const auto& inputs = input_layouts();
   const auto& outputs = output_layouts();
   oracle::Random random(20);

@@ -300,6 +300,7 @@ void add_kernel_cases(std::vector<Case>& cases, bool reduced) {
       add("softmax of 4 rows", [](Worker& w, const Setup& u) { return softmax<4, 200, f16>(w, u, 8); });
       add("softmax of one warp", [](Worker& w, const Setup& u) { return softmax<16, 96, float>(w, u, 1); });
       add("softmax of 48 rows", [](Worker& w, const Setup& u) { return softmax<48, 64, float>(w, u, 4); });
+      add("softmax of 64 rows", [](Worker& w, const Setup& u) { return softmax<64, 128, f16>(w, u, 8); });
     }
   }
 }

@@ -103,6 +103,25 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
       if (!reduced) add({s, Type::f16, Type::f32, &inputs[1], &inputs[8], &outputs[0], Edge::end, plan});
     }
   }
+  // By tma, in every transposition: few steps and many, more programs than blocks of threads, with one team and two.
+  const std::vector<Shape> boxed = {
+      {64, 128, 64}, {264, 1000, 72}, {1504, 2304, 8}, {1504, 2304, 200}, {136, 264, 2048}};
+  for (const Shape& s : boxed) {
+    if (reduced && s.m > 300) continue;
+    for (const plan::GpuTile& tile : plan::gpu_tiles) {
+      for (const int teams : {1, 2}) {
+        if (tile.tma.warps == 0 || tile.tma.warps * teams > 8) continue;
+        const std::string plan = fmt::format("{}x{}x{} t{} a=tma b=tma", tile.tile.m, tile.tile.n, tile.tile.k, teams);
+        for (const std::size_t transposition : {0, 1, 2, 3}) {
+          const Layout *const la = &inputs[transposition % 2 * 5], *const lb = &inputs[transposition / 2 * 5];
+          const Type in = reduced || transposition % 3 == 0 ? Type::f16 : Type::bf16;
+          const Type out = transposition == 1 ? Type::f32 : in;
+          const Layout* const lc = &outputs[static_cast<std::size_t>(random.whole(0, 6))];  // none that has gaps
+          add({s, in, out, la, lb, lc, transposition < 2 ? Edge::end : Edge::begin, plan});
+        }
+      }
+    }
+  }
   cases.push_back({"operator.two_places", two_places});
   cases.push_back({"operator.empty", empty});
 }

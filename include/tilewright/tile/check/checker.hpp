@@ -26,7 +26,7 @@ struct Expected {
   /// than k = 0, 1, ..., that shares one sum between accumulators, or that starts one at another value than zero.
   std::function<Field(const Values&, i64 row, i64 col, i64 k_begin, i64 k_end)> partial;
   /// Of a sum along K: the K indices that output(row, col) sums, and the two factors of one. If given, a wrong element
-  /// is probed.
+  /// is probed, which names the K indices at fault where the output is linear in the sum but for named functions.
   std::function<std::pair<i64, i64>(i64 row, i64 col)> k_range;
   std::function<std::pair<Factor, Factor>(i64 row, i64 col, i64 k)> factors;
   i64 k = 0;
@@ -69,6 +69,7 @@ struct Run {
   Ledger& ledger;
   const std::vector<Expected>* expected;  // null where no partial sums are to be compared
   i64 partial_sums = 0;
+  bool probe = false;  // named functions are the identity then, so that the counts in a sum come through them
 };
 
 class Checker {
@@ -84,8 +85,13 @@ class Checker {
   Field initial_value(std::size_t buffer, i64 element) const;
   Field random_value(std::size_t buffer, i64 element) const;
   void compare(const Expected& expected);
-  std::string probe(const Expected& expected, i64 row, i64 col);
-  std::string count_uses(const Expected& expected, i64 row, i64 col, bool of_a, bool& all_once);
+  /// What a probe found of one operand: the K indices not used once, or why it cannot tell.
+  struct Uses {
+    std::string counts;  // empty: each once
+    std::string unknown;
+  };
+  Uses probe(const Expected& expected, i64 row, i64 col);
+  Uses count_uses(const Expected& expected, i64 row, i64 col, bool of_a);
 
   std::vector<Buffer> buffers_;
   std::vector<Expected> expected_;

@@ -191,7 +191,7 @@ class Tile : public tile::Value {
 
   template <class Op>
   auto map() const {
-    return each([](Field x) { return one<Op>(x); });
+    return each([probe = context_->run.probe](Field x) { return one<Op>(x, probe); });
   }
   template <class F>
   Tile<float, M, N> map_function(F) const {
@@ -273,13 +273,12 @@ class Tile : public tile::Value {
   static std::size_t offset(int i, int j) { return static_cast<std::size_t>(i) * N + static_cast<std::size_t>(j); }
 
   template <class Op>
-  static Field one(Field x) {
+  static Field one(Field x, bool probe) {
     if constexpr (tile::is_same<Op, tile::op::Neg>) {
       return Field() - x;
-    } else if constexpr (tile::is_same<Op, tile::op::Exp>) {
-      return x.is_minus_infinity() ? Field() : x.hashed(Op::name);
     } else {
-      return x.hashed(Op::name);
+      if (tile::is_same<Op, tile::op::Exp> && x.is_minus_infinity()) return {};
+      return probe ? x : x.hashed(Op::name);
     }
   }
   template <class Op>

@@ -1,6 +1,9 @@
 // Memory for tiles and panels on a CPU: a thread's own blocks, handed out and taken back, kept for the next program.
 #pragma once
 
+#include <pthread.h>
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <new>
 #include <vector>
@@ -18,13 +21,14 @@ class Arena {
     for (const Block& block : blocks_) std::free(block.memory);
   }
 
-  /// The arena of the calling thread. One that is asked for when the thread's objects have been destroyed (a static
-  /// object's destructor may multiply) is a new one, and is not freed.
+  /// The arena of the calling thread. It is there in destructors of thread-local and static objects, which may multiply:
+  /// a key's destructors run after those, and again for what they left behind.
   static Arena& of_this_thread() {
     static thread_local Arena* arena = nullptr;
     if (arena == nullptr) {
       arena = new Arena;
-      static thread_local const Owner owner{arena};
+      static const Key key;
+      pthread_setspecific(key.value, &arena);
     }
     return *arena;
   }
@@ -38,8 +42,13 @@ class Arena {
     }
     if (best == nullptr) {
       blocks_.reserve(blocks_.size() + 1);
-      void* memory = std::aligned_alloc(64, static_cast<std::size_t>(bytes));
+      // A tile beyond the L2 is read with a stride: in pages of 4 KiB every row is a page of its own. A panel of just a huge
+      // page is none the better for it, and often filled in part.
+      constexpr i64 huge_page = 2 << 20;
+      const bool huge = bytes > huge_page;
+      void* memory = std::aligned_alloc(huge ? huge_page : 64, static_cast<std::size_t>(bytes));
       if (memory == nullptr) throw std::bad_alloc();
+      if (huge) madvise(memory, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
       best = &blocks_.emplace_back(Block{memory, bytes, false});
     }
     best->taken = true;
@@ -54,10 +63,14 @@ class Arena {
   }
 
  private:
-  /// Frees the arena when its thread ends.
-  struct Owner {
-    Arena*& arena;
-    ~Owner() {
+  /// Frees a thread's arena when the thread ends.
+  struct Key {
+    pthread_key_t value{};
+    Key() {
+      if (pthread_key_create(&value, &free_at) != 0) throw std::bad_alloc();
+    }
+    static void free_at(void* at) {
+      Arena*& arena = *static_cast<Arena**>(at);
       delete arena;
       arena = nullptr;
     }

@@ -13,6 +13,7 @@
 #include <tilewright/tile/cpu/arena.hpp>
 #include <tilewright/tile/cpu/kernels.hpp>
 #include <tilewright/tile/cpu/launch.hpp>
+#include <tilewright/tile/cpu/pending.hpp>
 #include <tilewright/tile/grid.hpp>
 #include <tilewright/tile/tile.hpp>
 
@@ -80,6 +81,12 @@ struct Place {
     return {rows.stride, cols.stride, rows.table_or_null(), cols.table_or_null(),
             rows.begin,  rows.end,    cols.begin,           cols.end};
   }
+  /// What a store writes, if its rows are contiguous; else any memory.
+  Extent extent() const {
+    if (rows.table || cols.table || cols.stride != 1) return {};
+    return Extent::of(address(base, rows.begin * rows.stride + cols.begin), sizeof(typename P::element),
+                      rows.end - rows.begin, rows.stride, cols.end - cols.begin);
+  }
 };
 
 }  // namespace detail
@@ -98,15 +105,19 @@ class Tile : public tile::Value {
   Tile(const Tile& other) : Tile(*other.arena_, *other.kernels_) { copy_from(other); }
   Tile(Tile&& other) noexcept
       : arena_(other.arena_), kernels_(other.kernels_), data_(other.data_), written_(other.written_) {
+    other.pending_.settle();
     other.data_ = nullptr;
   }
   Tile& operator=(const Tile& other) {
     if (this == &other) return *this;
     if (data_ == nullptr) data_ = arena_->take(M * ld);
+    pending_.drop();
     copy_from(other);
     return *this;
   }
   Tile& operator=(Tile&& other) noexcept {
+    pending_.drop();
+    other.pending_.settle();
     std::swap(data_, other.data_);
     std::swap(written_, other.written_);
     return *this;
@@ -116,18 +127,21 @@ class Tile : public tile::Value {
   }
 
   float* data() {
-    write_zeros();
+    settle();
     return data_;
   }
   const float* data() const {
-    write_zeros();
+    settle();
     return data_;
   }
   float* row(i64 i) { return data() + i * ld; }
   const float* row(i64 i) const { return data() + i * ld; }
 
   /// Makes all of it zero, which is written only when something reads it: sums of products begin without.
-  void clear() { written_ = {0, 0}; }
+  void clear() {
+    pending_.drop();
+    written_ = {0, 0};
+  }
 
   // What tile/value.hpp forwards to.
 
@@ -150,6 +164,7 @@ class Tile : public tile::Value {
     constexpr int m = tile::Product<A, B>::m;
     constexpr int n = tile::Product<A, B>::n;
     constexpr int k = tile::Product<A, B>::k;
+    pending_.settle();
     with_operand<true>(product.a, [&](const Operand& a) {
       with_operand<false>(product.b, [&](const Operand& b) {
         // Rows, columns and K positions behind the last valid one are zeros in both panels or in rows and columns that
@@ -163,6 +178,12 @@ class Tile : public tile::Value {
         if (!add) written_ = {m_used, n_used};
         const Kernels& kernels = kernels_->for_operands(a.type, b.type);
         if (kernels_->a == Mover::direct && a.k_stride == 1 && a.is_plain(m_used, k_used)) {
+          if (a.type != DType::f32 && k_used <= most_rounded_k) {  // floats may be a value, which does not stay
+            float* const panel = arena_->take(kernels.b_panel_floats(n, k));
+            kernels.pack_b(b, n_used, k_used, panel);
+            pending_.put_off(*arena_, {&kernels, a, panel, m_used, n_used, k_used, data_, ld, add});
+            return;
+          }
           const Scratch b_panel(*arena_, kernels.b_panel_floats(n, k));
           kernels.pack_b(b, n_used, k_used, b_panel.data());
           kernels.multiply_direct_a(a, b_panel.data(), m_used, n_used, k_used, data_, ld, add);
@@ -184,15 +205,20 @@ class Tile : public tile::Value {
 
   template <class P, class Mask>
   void store(const P& pointers, const Mask& mask) const {
+    constexpr DType type = dtype_of<tile::plain<typename P::element>>;
     const detail::Place<P, Mask> place(pointers, mask);
+    Pending::before_write(place.extent());
+    if (pending_.store(place.base, type, place.block())) return;
+    pending_.settle();
     if (place.rows.end > written_.rows || place.cols.end > written_.cols) write_zeros();
-    kernels_->store(data_, ld, M, N, place.base, dtype_of<tile::plain<typename P::element>>, place.block());
+    kernels_->store(data_, ld, M, N, place.base, type, place.block());
   }
 
   template <class P, class Mask>
   void atomic_add(const P& pointers, const Mask& mask) const {
     const detail::Place<P, Mask> place(pointers, mask);
     const Block block = place.block();
+    Pending::before_write({});
     const auto offset = [](const i64* table, i64 stride, int i) { return table != nullptr ? table[i] : i * stride; };
     for (int i = block.row_begin; i < block.row_end; ++i) {
       const i64 down = offset(block.row_offsets, block.row_stride, i);
@@ -323,6 +349,11 @@ class Tile : public tile::Value {
     std::memcpy(data_, other.data(), sizeof(float) * M * ld);
   }
 
+  /// Has all of it in memory.
+  void settle() const {
+    pending_.settle();
+    write_zeros();
+  }
   void write_zeros() const {
     if (written_.rows == M && written_.cols == N) return;
     for (i64 i = 0; i < M; ++i) {
@@ -336,6 +367,7 @@ class Tile : public tile::Value {
   const Kernels* kernels_;
   float* data_;
   mutable Written written_ = {};
+  mutable Pending pending_;
 };
 
 /// The program object of the CPU target.

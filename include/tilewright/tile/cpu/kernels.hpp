@@ -41,6 +41,16 @@ struct Block {
 /// With more rows of A than this, B is not read where it lies.
 inline constexpr int most_direct_rows = 64;
 
+/// Rows of a matrix, each contiguous, which take sums in place of an accumulator.
+struct RoundedRows {
+  void* base = nullptr;
+  DType type = DType::f16;
+  i64 stride = 0;  // elements from one row to the next
+};
+
+/// Along a longer k sums pass through acc more than once, where they are not yet to be rounded.
+inline constexpr int most_rounded_k = 512;
+
 /// The functions of one instruction set.
 struct Kernels {
   Mma mma;
@@ -65,6 +75,10 @@ struct Kernels {
   /// either axis. k > 0, and m <= most_direct_rows if b is direct.
   void (*multiply_direct_a)(const Operand& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add);
   void (*multiply_direct_b)(const float* a_panel, const Operand& b, int m, int n, int k, float* acc, i64 ld, bool add);
+  /// The sums that multiply_direct_a would leave in acc, rounded once, to c instead, which must not overlap a; acc stays
+  /// as it is. k <= most_rounded_k.
+  void (*multiply_direct_a_to)(const Operand& a, const float* b_panel, int m, int n, int k, const float* acc, i64 ld,
+                               bool add, const RoundedRows& c);
 
   /// Reads a block into tile[i * ld + j] as float: `other` outside of the bounds.
   void (*load)(const void* base, DType type, const Block& block, int rows, int cols, float other, float* tile, i64 ld);

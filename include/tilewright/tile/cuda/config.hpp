@@ -12,6 +12,7 @@ enum class Via : unsigned char {
   gather,      // element by element: any strides, any index
   async_copy,  // cp.async of `bytes`: unit stride along one axis, rows that start at multiples of `bytes`
   realign,     // unit stride, rows that start anywhere: aligned 16-byte loads, shifted in registers
+  tma,         // boxes of a tensor map, by threads of their own: unit stride, rows that start at multiples of 16 bytes
 };
 
 /// One operand's mover, as the launcher promises that its memory allows.
@@ -24,14 +25,47 @@ struct Move {
 
 inline constexpr int most_moves = 4;
 
+/// What the tensor memory accelerator knows of a matrix: the driver's CUtensorMap.
+struct alignas(64) TensorMap {
+  unsigned long long words[16];
+};
+struct TensorMaps {
+  TensorMap of[2];  // of the first and the second load of a pipeline's step
+};
+
+/// What multiplies 16-bit elements: an instruction of one warp, or, on compute capability 9.0 alone, of four warps that
+/// reads its operands from shared memory. A dot whose tile does not suit wgmma takes mma_sync.
+enum class Tensor : unsigned char { mma_sync, wgmma };
+
+/// The warps of a program and what they multiply with: what the distribution of values depends on.
+struct Team {
+  int warps;
+  Tensor tensor;
+};
+
 struct Config {
   int warps = 4;
-  int stages = 3;            // blocks of K in flight in a pipeline
+  int stages = 3;  // blocks of K in flight in a pipeline
+  Tensor tensor = Tensor::mma_sync;
   Move moves[most_moves]{};  // of the first, second, … load of a pipeline's step, or operand of a dot
   int ring_bytes = 0;        // shared memory of a pipeline's stages
-  int scratch_bytes = 0;     // and of everything else, behind them; Footprint counts both
+  int scratch_bytes = 0;     // and of everything else a program needs, behind them; Footprint counts both
+  int teams = 1;             // programs that a block works on at once, if it has roles
 
+  /// The threads that a program's values are distributed over.
   constexpr int threads() const { return warps * 32; }
+  /// Whether blocks are brought by threads of their own (roles.hpp), four warps behind the others.
+  constexpr bool roles() const {
+    for (const Move& move : moves) {
+      if (move.via == Via::tma) return true;
+    }
+    return false;
+  }
+  constexpr int block_threads() const { return threads() * teams + (roles() ? 128 : 0); }
+  /// Two barriers a stage and one a team, behind everything else.
+  constexpr int barrier_bytes() const { return roles() ? 16 * stages + 8 * teams : 0; }
+  constexpr int shared_bytes() const { return ring_bytes + scratch_bytes * teams + barrier_bytes(); }
+  constexpr Team team() const { return {warps, tensor}; }
   /// Whether some block arrives as it lies in memory and is settled afterwards.
   constexpr bool settles() const {
     for (const Move& move : moves) {

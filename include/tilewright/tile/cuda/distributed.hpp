@@ -1,4 +1,5 @@
-// Values of the CUDA executor: distributed over the registers of a program's threads, as layout.hpp says which holds what.
+// Values of the CUDA executor: distributed over the registers of a program's threads, as layout.hpp says which holds
+// what.
 //
 // Loads of a pipeline's steps and operands of dot are in shared memory instead (Staged). Shared memory is one piece: a
 // pipeline's ring of stages, and behind it scratch memory for what warps must tell each other. Every use of scratch
@@ -6,30 +7,58 @@
 #pragma once
 
 #include <tilewright/tile/cuda/multiply.hpp>
+#include <tilewright/tile/cuda/ptx/roles.hpp>
 #include <tilewright/tile/cuda/store.hpp>
 #include <tilewright/tile/tile.hpp>
 
 namespace tilewright::cuda {
 
-extern __shared__ __align__(128) unsigned char shared_memory[];
+extern __shared__ __align__(1024) unsigned char shared_memory[];
+
+/// Which of a block's teams a thread belongs to: one behind the last are those that bring blocks. With several, a
+/// thread's index is its place in its team.
+template <Config C>
+__device__ u32 team_index() {
+  return C.teams > 1 ? threadIdx.y : threadIdx.x / C.threads();
+}
 
 /// The shared addresses of a pipeline's ring and of scratch memory.
 __device__ inline u32 ring_address() { return ptx::shared_address(shared_memory); }
 template <Config C, int Bytes>
 __device__ u32 scratch_address() {
   static_assert(Bytes <= C.scratch_bytes, "cuda: more scratch memory is needed than the launch provides");
-  return ring_address() + static_cast<u32>(C.ring_bytes);
+  const u32 team = C.teams > 1 ? team_index<C>() : 0;
+  return ring_address() + static_cast<u32>(C.ring_bytes) + team * static_cast<u32>(C.scratch_bytes);
+}
+
+/// A barrier of the threads that share a program's values.
+template <Config C>
+__device__ void barrier() {
+  if constexpr (C.roles()) {
+    ptx::barrier_of<C.threads()>(1 + team_index<C>());
+  } else {
+    __syncthreads();
+  }
+}
+
+/// A barrier behind which what threads have written to shared memory is there for whatever multiplies.
+template <Config C>
+__device__ void publish() {
+  if constexpr (C.tensor == Tensor::wgmma) ptx::fence_for_wgmma();
+  barrier<C>();
 }
 
 /// A block of a pipeline's step, in shared memory. A load in the eyes of the language: dot takes it as it is,
-/// arithmetic reads it.
-template <class E, int R, int N, int Axis>
+/// arithmetic reads it. Work: what the pipeline has to do during the step, (*work)(), once; it is best done while
+/// tensor cores multiply. If it is a Chain, it waits for the products of the step before, and this step's go on.
+template <class E, int R, int N, int Axis, class Work>
 struct Staged {
   using load_tag = void;
   using element = E;
   static constexpr int rows = R, cols = N;
   using Block = cuda::Block<R, N, element_bytes<E>, Axis>;
   u32 address;
+  Work* work;
 
   __device__ float at(int row, int col) const {
     const u32 from = address + static_cast<u32>(Axis == 1 ? Block::offset(row, col) : Block::offset(col, row));
@@ -41,7 +70,18 @@ struct Staged {
   }
 };
 
+template <class F>
+struct Chain {
+  F function;
+  __device__ void operator()() { function(); }
+};
+
 namespace detail {
+template <class X>
+inline constexpr bool chained = false;
+template <class E, int R, int N, int Axis, class F>
+inline constexpr bool chained<Staged<E, R, N, Axis, Chain<F>>> = true;
+
 /// The start value of a reduction: what changes nothing.
 template <class Op>
 inline constexpr float neutral = -0.0f;
@@ -61,6 +101,18 @@ class Tile : public tile::Value {
   static constexpr int col_slots = N == 1 ? 1 : L::col_slots;
   float values[row_slots][col_slots];
 
+  /// Waits for products that are still being added to the values. Whatever reads them does so first.
+  __device__ void complete() const {
+    if constexpr (C.roles()) {
+      ptx::wgmma_wait<0>();
+#pragma unroll
+      for (int i = 0; i < row_slots; ++i) {
+#pragma unroll
+        for (int j = 0; j < col_slots; ++j) ptx::pin(const_cast<float&>(values[i][j]));
+      }
+    }
+  }
+
   /// The row and the column of this thread's elements in a slot.
   __device__ static int row(int slot) { return M == 1 ? 0 : L::row(warp_index(), lane_index(), slot); }
   __device__ static int col(int slot) { return N == 1 ? 0 : L::col(warp_index(), lane_index(), slot); }
@@ -68,6 +120,7 @@ class Tile : public tile::Value {
   /// f(row, col, value) for every element that this thread holds.
   template <class F>
   __device__ void each(F function) const {
+    complete();
 #pragma unroll
     for (int i = 0; i < row_slots; ++i) {
 #pragma unroll
@@ -106,12 +159,13 @@ class Tile : public tile::Value {
   /// A load into this value's distribution, where it is a row, a column or all of it; else into its own.
   template <class P, class Mask>
   __device__ auto materialize(const tile::Load<P, Mask>& load) const {
-    using Own = typename Pick<slice_of<L, P::rows, P::cols>, L, Fragments<P::rows, P::cols, C.warps>>::type;
+    using Own = typename Pick<slice_of<L, P::rows, P::cols>, L, Fragments<P::rows, P::cols, C.team()>>::type;
     return Tile<typename tile::Load<P, Mask>::element, P::rows, P::cols, Own, C>::read(load);
   }
-  template <class E, int R, int K, int Axis>
-  __device__ auto materialize(const Staged<E, R, K, Axis>& staged) const {
-    using Own = typename Pick<slice_of<L, R, K>, L, Fragments<R, K, C.warps>>::type;
+  /// One in shared memory: Staged or Raw.
+  template <template <class, int, int, int, class> class In, class E, int R, int K, int Axis, class Work>
+  __device__ auto materialize(const In<E, R, K, Axis, Work>& staged) const {
+    using Own = typename Pick<slice_of<L, R, K>, L, Fragments<R, K, C.team()>>::type;
     return Tile<E, R, K, Own, C>::filled([&](int r, int c) { return staged.at(r, c); });
   }
   template <class P, class Mask>
@@ -127,33 +181,38 @@ class Tile : public tile::Value {
 
   template <class A, class B>
   __device__ void accumulate(const tile::Product<A, B>& product) {
-    static_assert(tile::is_same<L, Fragments<M, N, C.warps>>,
+    static_assert(tile::is_same<L, Fragments<M, N, C.team()>>,
                   "cuda: the accumulator of dot must be a value of its own, not a transposed one");
     using X = tile::plain<A>;
     using Y = tile::plain<B>;
     constexpr int k = tile::Product<A, B>::k;
-    constexpr int a_bytes = operand_bytes<X>(), b_bytes = operand_bytes<Y>();
+    constexpr int a_bytes = operand_bytes<X, 0>(), b_bytes = operand_bytes<Y, 1>();
     u32 at = 0;
     if constexpr (a_bytes + b_bytes > 0) {
       at = scratch_address<C, a_bytes + b_bytes>();
-      __syncthreads();
+      barrier<C>();
     }
-    u32 a = bring<0>(product.a, at), b = bring<1>(product.b, at + a_bytes);
+    auto a = bring<0>(product.a, at);
+    u32 b = bring<1>(product.b, at + a_bytes);
     if constexpr (a_bytes + b_bytes > 0) {
       ptx::async_commit();
       ptx::async_wait<0>();
-      __syncthreads();
+      publish<C>();
       if constexpr (C.settles()) {
         a = settle<0>(product.a, a);
         b = settle<1>(product.b, b);
-        __syncthreads();
+        publish<C>();
       }
     }
-    multiply<typename X::element, k, L, OperandBlock<X, 0>, OperandBlock<Y, 1>>(values, a, b);
+    constexpr bool goes_on = a_bytes + b_bytes == 0 && detail::chained<X>;
+    multiply<typename X::element, k, L, OperandBlock<X, 0>, OperandBlock<Y, 1>, goes_on>(values, a, b, [&] {
+      if constexpr (requires { product.a.work; }) (*product.a.work)();
+    });
   }
 
   template <class P, class Mask>
   __device__ void store(const P& pointers, const Mask& mask) const {
+    complete();
     if constexpr (M == 1 || N == 1) {
       const Target<P, Mask> target(pointers, mask);
       each_owned([&](int r, int c, float value) { target.write(r, c, value); });
@@ -163,7 +222,7 @@ class Tile : public tile::Value {
     } else {
       const Target<P, Mask> target(pointers, mask);
       const u32 scratch = scratch_address<C, staging_bytes<L, element_bytes<typename P::element>>>();
-      __syncthreads();  // scratch memory may be in use
+      barrier<C>();  // scratch memory may be in use
       // Along the axis on which memory is adjacent, so that a warp writes whole rows of it.
       if (target.adjacent_rows()) {
         store_along<0>(*this, target, scratch);
@@ -187,6 +246,7 @@ class Tile : public tile::Value {
   }
   template <class F>
   __device__ Tile<float, M, N, L, C> map_function(F function) const {
+    complete();
     Tile<float, M, N, L, C> result;
 #pragma unroll
     for (int i = 0; i < row_slots; ++i) {
@@ -201,6 +261,7 @@ class Tile : public tile::Value {
   }
   template <class E>
   __device__ Tile<E, M, N, L, C> cast() const {
+    complete();
     Tile<E, M, N, L, C> result;
 #pragma unroll
     for (int i = 0; i < row_slots; ++i) {
@@ -216,6 +277,7 @@ class Tile : public tile::Value {
   }
   template <class Mask, class Y>
   __device__ auto select(const Mask& mask, const Y& other) const {
+    complete();
     const auto holds = [&](int r, int c) {
       return tile::detail::admits(mask.rows, r) && tile::detail::admits(mask.cols, c);
     };
@@ -235,6 +297,7 @@ class Tile : public tile::Value {
   }
 
   __device__ Tile<T, N, M, flipped<L>, C> transposed() const {
+    complete();
     Tile<T, N, M, flipped<L>, C> result;
 #pragma unroll
     for (int i = 0; i < row_slots; ++i) {
@@ -248,6 +311,7 @@ class Tile : public tile::Value {
   /// sums.
   template <class Op, int Along>
   __device__ auto reduce() const {
+    complete();
     if constexpr (L::transposed) {
       return transposed().template reduce<Op, 1 - Along>().transposed();
     } else {
@@ -274,19 +338,19 @@ class Tile : public tile::Value {
       if constexpr (bytes > 0 && (Along == 1 ? N : M) > 1) {
         constexpr int warps = Along == 1 ? L::warp_cols : L::warp_rows;
         const u32 scratch = scratch_address<C, bytes>();
-        const int own = Along == 1 ? warp_index() % L::warp_cols : warp_index() / L::warp_cols;
+        const int own = Along == 1 ? L::warp_col(warp_index()) : L::warp_row(warp_index());
         const auto place = [&](int i, int warp) {
           return scratch + static_cast<u32>(((Along == 1 ? row(i) : col(i)) * warps + warp) * 4);
         };
         const auto exists = [&](int i) { return L::exact || (Along == 1 ? row(i) < M : col(i) < N); };
-        __syncthreads();
+        barrier<C>();
         if ((Along == 1 ? lane_index() % 4 : lane_index() / 4) == 0) {
 #pragma unroll
           for (int i = 0; i < kept; ++i) {
             if (exists(i)) ptx::store_shared(place(i, own), slot(i));
           }
         }
-        __syncthreads();
+        barrier<C>();
 #pragma unroll
         for (int i = 0; i < kept; ++i) {
           if (!exists(i)) continue;
@@ -307,10 +371,10 @@ class Tile : public tile::Value {
       return *this;
     } else {
       const u32 scratch = scratch_address<C, exchange_bytes<M, N>>();
-      __syncthreads();
+      barrier<C>();
       each_owned(
           [&](int r, int c, float value) { ptx::store_shared(scratch + static_cast<u32>(r * N + c) * 4u, value); });
-      __syncthreads();
+      barrier<C>();
       return Tile<T, M, N, D, C>::filled(
           [&](int r, int c) { return ptx::load_shared_float(scratch + static_cast<u32>(r * N + c) * 4u); });
     }
@@ -324,7 +388,9 @@ class Tile : public tile::Value {
   template <class U, class F>
   __device__ auto combine(const U& other, F function) const {
     constexpr int m = M > U::rows ? M : U::rows, n = N > U::cols ? N : U::cols;
-    using D = CombinedLayout<L, M, N, typename U::Layout, U::rows, U::cols, C.warps>;
+    using D = CombinedLayout<L, M, N, typename U::Layout, U::rows, U::cols, C.team()>;
+    complete();
+    other.complete();
     const auto x = distributed<D>();
     const auto y = other.template distributed<D>();
     using Result = Tile<float, m, n, D, C>;
@@ -351,11 +417,17 @@ class Tile : public tile::Value {
     using Block = BlockOf<tile::Load<P, Mask>, C.move(Which).axis>;
     static constexpr bool staged = false;
   };
-  template <class E, int R, int K, int Axis>
-  struct OperandOf<Staged<E, R, K, Axis>> {
+  template <class E, int R, int K, int Axis, class Work>
+  struct OperandOf<Staged<E, R, K, Axis, Work>> {
     template <int>
-    using Block = typename Staged<E, R, K, Axis>::Block;
+    using Block = typename Staged<E, R, K, Axis, Work>::Block;
     static constexpr bool staged = true;
+  };
+  template <class E, int R, int K, int Axis, class Work>
+  struct OperandOf<Raw<E, R, K, Axis, Work>> {
+    template <int>
+    using Block = typename Raw<E, R, K, Axis, Work>::Block;
+    static constexpr bool staged = false;
   };
   template <class E, int R, int K, class D>
   struct OperandOf<Tile<E, R, K, D, C>> {
@@ -366,20 +438,44 @@ class Tile : public tile::Value {
   template <class X, int Which>
   using OperandBlock = typename OperandOf<X>::template Block<Which>;
   template <class X>
+  static constexpr bool is_raw = false;
+  template <class E, int R, int K, int Axis, class Work>
+  static constexpr bool is_raw<Raw<E, R, K, Axis, Work>> = true;
+  template <class X, int Which>
   static constexpr int operand_bytes() {
-    return OperandOf<X>::staged ? 0 : operand_need<X>(C.settles());
+    if constexpr (is_raw<X>) {
+      return left_need<X, L>(Which);
+    } else {
+      return OperandOf<X>::staged ? 0 : operand_need<X>(C.settles());
+    }
   }
 
   /// Puts an operand into scratch memory at `at`, if it is not in shared memory yet; gives its address.
   template <int Which, class P, class Mask>
   __device__ static u32 bring(const tile::Load<P, Mask>& load, u32 at) {
     using Carrier = Mover<tile::Load<P, Mask>, C.move(Which), C.threads()>;
-    Carrier::put(Carrier::fetch(load, at), at);
+    Carrier::fetch(load, typename Carrier::Places(load), at);
     return at;
   }
-  template <int, class E, int R, int K, int Axis>
-  __device__ static u32 bring(const Staged<E, R, K, Axis>& staged, u32) {
+  template <int, class E, int R, int K, int Axis, class Work>
+  __device__ static u32 bring(const Staged<E, R, K, Axis, Work>& staged, u32) {
     return staged.address;
+  }
+  /// Where wgmma takes it from registers, as it is; else element by element.
+  template <int Which, class E, int R, int K, int Axis, class Work>
+  __device__ static auto bring(const Raw<E, R, K, Axis, Work>& raw, u32 at) {
+    if constexpr (Which == 0 && L::groups) {
+      return raw;
+    } else {
+      using Block = typename Raw<E, R, K, Axis, Work>::Block;
+#pragma unroll 4
+      for (int n = static_cast<int>(threadIdx.x); n < R * K; n += C.threads()) {
+        const int row = n / K, col = n % K;
+        ptx::store_shared(at + static_cast<u32>(Axis == 1 ? Block::offset(row, col) : Block::offset(col, row)),
+                          raw.bits(row, col));
+      }
+      return at;
+    }
   }
   template <int Which, class E, int R, int K, class D>
   __device__ static u32 bring(const Tile<E, R, K, D, C>& value, u32 at) {
@@ -406,8 +502,8 @@ class Tile : public tile::Value {
       return at;
     }
   }
-  template <int, class X>
-  __device__ static u32 settle(const X&, u32 at) {
+  template <int, class X, class At>
+  __device__ static At settle(const X&, const At& at) {
     return at;
   }
 };

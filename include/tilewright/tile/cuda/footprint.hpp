@@ -45,8 +45,8 @@ struct Registry {
   }
 };
 
-/// W: the warps of a program.
-template <class T, int M, int N, class L, int W, class For>
+/// W: the warps of a program and what they multiply with.
+template <class T, int M, int N, class L, Team W, class For>
 class Tile : public tile::Value {
  public:
   using element = T;
@@ -66,8 +66,8 @@ class Tile : public tile::Value {
   template <class A, class B>
   void accumulate(const tile::Product<A, B>&) {
     Registry<For>::template add<
-        Bytes{0, 0, operand_bytes<tile::plain<A>>(false) + operand_bytes<tile::plain<B>>(false)},
-        Bytes{0, 0, operand_bytes<tile::plain<A>>(true) + operand_bytes<tile::plain<B>>(true)}>();
+        Bytes{0, 0, operand_bytes<tile::plain<A>, 0>(false) + operand_bytes<tile::plain<B>, 1>(false)},
+        Bytes{0, 0, operand_bytes<tile::plain<A>, 0>(true) + operand_bytes<tile::plain<B>, 1>(true)}>();
   }
   template <class P, class Mask>
   void store(const P&, const Mask&) const {
@@ -112,7 +112,7 @@ class Tile : public tile::Value {
   }
 
  private:
-  template <class, int, int, class, int, class>
+  template <class, int, int, class, Team, class>
   friend class Tile;
 
   template <class D>
@@ -135,26 +135,26 @@ class Tile : public tile::Value {
       return staging_bytes<D, ES>;
     }
   }
-  template <class X>
+  template <class X, int Which>
   static constexpr int operand_bytes([[maybe_unused]] bool settles) {
-    if constexpr (requires { X::staged; }) {
-      return 0;
+    if constexpr (requires { X::left; }) {
+      return settles && X::left ? left_need<X, L>(Which) : 0;
     } else {
       return operand_need<X>(settles);
     }
   }
 };
 
-/// A load that a pipeline has fetched.
-template <class L>
+/// A load that a pipeline has fetched. left: whether it stays raw if it is realigned.
+template <class L, bool Left>
 struct Staged {
   using load_tag = void;
   using element = typename L::element;
   static constexpr int rows = L::rows, cols = L::cols;
-  static constexpr bool staged = true;
+  static constexpr bool left = Left;
 };
 
-template <int W, class For>
+template <Team W, class For>
 class Program : public tile::ProgramIds {
  public:
   using ProgramIds::ProgramIds;
@@ -178,16 +178,18 @@ class Program : public tile::ProgramIds {
   void run(const tile::Load<P, Mask>& load, Consume& consume) {
     run(tile::both(load), consume);
   }
-  template <class... L, class Consume>
-  void run(const tile::Both<L...>&, Consume& consume) {
-    constexpr int blocks = (block_bytes<L> + ...);
-    Registry<For>::template add<Bytes{blocks, 0, 0}, Bytes{(raw_bytes<L> + ...), blocks, 0}>();
-    consume(Staged<L>{}...);
+  template <class First, class... Rest, class Consume>
+  void run(const tile::Both<First, Rest...>&, Consume& consume) {
+    constexpr int direct = (block_bytes<Rest> + ... + block_bytes<First>);
+    constexpr int raw = (raw_bytes<Rest> + ... + raw_bytes<First>);
+    constexpr int settled = (settled_bytes<Rest>(1, W) + ... + settled_bytes<First>(0, W));
+    Registry<For>::template add<Bytes{direct, 0, 0}, Bytes{raw, settled, 0}>();
+    consume(Staged<First, is_left<First>(0, W)>{}, Staged<Rest, false>{}...);
   }
 };
 
 /// A kernel whose operations are instantiated, and never run.
-template <int W, class Kernel, class Args>
+template <Team W, class Kernel, class Args>
 struct Kept {
   static void run(const Kernel& kernel, const Args& args) {
     Program<W, Kept> p(tile::Grid{}, Order{}, 0);
@@ -196,7 +198,7 @@ struct Kept {
   static inline void (*const instantiated)(const Kernel&, const Args&) = &run;
 };
 
-template <int W, class Kernel, class Args>
+template <Team W, class Kernel, class Args>
 Need of() {
   static_cast<void>(Kept<W, Kernel, Args>::instantiated);
   return Registry<Kept<W, Kernel, Args>>::need;

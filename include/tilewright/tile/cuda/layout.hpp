@@ -1,14 +1,15 @@
 // Where elements are on a GPU: which thread holds which element of a value, and at which byte of shared memory an
 // element of a block lies. Arithmetic alone, shared by the executor and by the footprint that the host computes.
 //
-// A value is cut into atoms of 16 x 16 elements, the size of two matrix instructions m16n8k16, and a grid of WM x WN
-// warps shares the atoms. Inside an atom the elements lie as those instructions want their accumulator: thread
+// A value is cut into atoms of 16 x 16 elements, the size of two matrix instructions m16n8k16, and a grid of warps
+// shares the atoms. Inside an atom the elements lie as those instructions want their accumulator: thread
 // (g, t) = (lane / 4, lane % 4) holds rows g and g + 8, columns 2t, 2t + 1, 2t + 8 and 2t + 9. One layout serves all
 // values, so that an epilogue works on the accumulator's registers where they are.
 //
-// A block in shared memory is rows of D adjacent elements, in chunks of 16 bytes. The chunks of a row are exchanged by
-// an exclusive or with the row's number, so that eight rows at one column lie in eight different groups of banks:
-// ldmatrix reads and 16-byte writes are free of conflicts for every row of an even number of chunks.
+// A block in shared memory is rows of adjacent elements, in chunks of 16 bytes. The chunks of a row are exchanged by an
+// exclusive or with the row's number, so that eight rows at one column lie in eight different groups of banks: ldmatrix
+// reads and 16-byte writes are free of conflicts for every row of an even number of chunks. These are wgmma's swizzles
+// of 128, 64 and 32 bytes as well, so that both instructions multiply the same blocks.
 #pragma once
 
 #include <tilewright/tile/cuda/config.hpp>
@@ -18,45 +19,72 @@ namespace tilewright::cuda {
 
 constexpr int up(int number, int multiple) { return (number + multiple - 1) / multiple * multiple; }
 
-/// The distribution of a value of M x N over W warps. Values of extent 1 on an axis that are derived from another one
-/// keep the other's distribution: each thread holds the rows, or columns, that it holds there.
-template <int M, int N, int W>
+/// Bytes. Swizzles are a matter of the address, so blocks begin where their pattern does.
+inline constexpr int block_alignment = 1024;
+
+/// The distribution of a value of M x N over a team of warps. Values of extent 1 on an axis that are derived from
+/// another one keep the other's distribution: each thread holds the rows, or columns, that it holds there.
+template <int M, int N, Team W>
 struct Fragments {
-  static constexpr int m = M, n = N, warps = W;
+  static constexpr int m = M, n = N;
+  static constexpr Team team = W;
   static constexpr bool transposed = false;
   static constexpr int atom_rows = up(M, 16) / 16, atom_cols = up(N, 16) / 16;
 
  private:
   struct Choice {
-    int wm, wn;
+    int rows, cols;  // of warps
+    bool groups;     // four warps, one below the other, share 64 rows: what wgmma wants
   };
+  /// Groups of four warps, as many of them as possible along the rows: then the fewest read B. A group's columns must
+  /// be whole swizzled rows of B.
+  static constexpr Choice choose_groups() {
+    constexpr int groups = W.tensor == Tensor::wgmma && W.warps % 4 == 0 && N % 16 == 0 ? W.warps / 4 : 0;
+    for (int rows = groups; rows >= 1; --rows) {
+      if (groups % rows != 0 || M % (64 * rows) != 0) continue;
+      const int cols = groups / rows, own = N / cols;
+      if (own <= 256 && (cols == 1 || (N % cols == 0 && own % 64 == 0))) return {4 * rows, cols, true};
+    }
+    return {0, 0, false};
+  }
   /// The warps' grid with the fewest atoms a warp, and of those the one that reads the fewest operand atoms.
   static constexpr Choice choose() {
-    Choice best{W, 1};
+    if (choose_groups().groups) return choose_groups();
+    Choice best{W.warps, 1, false};
     int fewest = 1 << 30;
-    for (int wm = 1; wm <= W; ++wm) {
-      if (W % wm != 0) continue;
-      const int wn = W / wm;
-      const int a = (atom_rows + wm - 1) / wm, b = (atom_cols + wn - 1) / wn;
+    for (int rows = 1; rows <= W.warps; ++rows) {
+      if (W.warps % rows != 0) continue;
+      const int cols = W.warps / rows;
+      const int a = (atom_rows + rows - 1) / rows, b = (atom_cols + cols - 1) / cols;
       const int cost = a * b * 64 + a + b;
-      if (cost < fewest) fewest = cost, best = {wm, wn};
+      if (cost < fewest) fewest = cost, best = {rows, cols, false};
     }
     return best;
   }
 
  public:
-  static constexpr int warp_rows = choose().wm, warp_cols = choose().wn;         // WM, WN
+  static constexpr bool groups = choose().groups;
+  static constexpr int warp_rows = choose().rows, warp_cols = choose().cols;
   static constexpr int rows_of_atoms = (atom_rows + warp_rows - 1) / warp_rows;  // a warp's own
   static constexpr int cols_of_atoms = (atom_cols + warp_cols - 1) / warp_cols;
   static constexpr int row_slots = rows_of_atoms * 2, col_slots = cols_of_atoms * 4;  // a thread's own rows, columns
   /// Whether every slot of every thread holds an element of the value.
   static constexpr bool exact = M == warp_rows * rows_of_atoms * 16 && N == warp_cols * cols_of_atoms * 16;
 
+  /// A warp's place in the grid.
+  static constexpr int warp_row(int warp) { return groups ? warp / 4 / warp_cols * 4 + warp % 4 : warp / warp_cols; }
+  static constexpr int warp_col(int warp) { return groups ? warp / 4 % warp_cols : warp % warp_cols; }
+  /// The place of a warp's i-th row and j-th column of atoms among all.
+  static constexpr int atom_row(int warp, int i) {
+    return groups ? (warp / 4 / warp_cols * rows_of_atoms + i) * 4 + warp % 4 : warp_row(warp) * rows_of_atoms + i;
+  }
+  static constexpr int atom_col(int warp, int j) { return warp_col(warp) * cols_of_atoms + j; }
+
   static constexpr int row(int warp, int lane, int slot) {
-    return (warp / warp_cols * rows_of_atoms + slot / 2) * 16 + slot % 2 * 8 + lane / 4;
+    return atom_row(warp, slot / 2) * 16 + slot % 2 * 8 + lane / 4;
   }
   static constexpr int col(int warp, int lane, int slot) {
-    return (warp % warp_cols * cols_of_atoms + slot / 4) * 16 + slot / 2 % 2 * 8 + lane % 4 * 2 + slot % 2;
+    return atom_col(warp, slot / 4) * 16 + slot / 2 % 2 * 8 + lane % 4 * 2 + slot % 2;
   }
 };
 
@@ -64,7 +92,8 @@ struct Fragments {
 template <class L>
 struct Transposed {
   using straight = L;
-  static constexpr int m = L::n, n = L::m, warps = L::warps;
+  static constexpr int m = L::n, n = L::m;
+  static constexpr Team team = L::team;
   static constexpr bool transposed = true, exact = L::exact;
   static constexpr int row_slots = L::col_slots, col_slots = L::row_slots;
 
@@ -87,7 +116,7 @@ template <class L, int R, int N>
 inline constexpr bool slice_of = (R == 1 || R == L::m) && (N == 1 || N == L::n);
 
 namespace detail {
-template <class L, int M, int N, class K, int R, int C, int W>
+template <class L, int M, int N, class K, int R, int C, Team W>
 constexpr auto combined() {
   constexpr int m = M > R ? M : R, n = N > C ? N : C;
   if constexpr (tile::is_same<L, K> || (M == m && N == n)) {
@@ -101,26 +130,35 @@ constexpr auto combined() {
 }  // namespace detail
 /// The distribution of what two values of M x N over L and R x C over K are combined to: the same if they share it,
 /// else that of the one that is as large as the result.
-template <class L, int M, int N, class K, int R, int C, int W>
+template <class L, int M, int N, class K, int R, int C, Team W>
 using CombinedLayout = decltype(detail::combined<L, M, N, K, R, C, W>());
 
-/// A block of R x C elements of ES bytes in shared memory; Axis: whose neighbours are adjacent.
+/// The chunks of 16 bytes in a row of a panel, of a block whose adjacent elements take so many bytes.
+constexpr int chunk_span(int bytes) {
+  const int chunks = up(bytes, 16) / 16;
+  return chunks % 8 == 0 ? 8 : chunks % 4 == 0 ? 4 : chunks % 2 == 0 ? 2 : 1;
+}
+
+/// A block of R x C elements of ES bytes in shared memory; Axis: whose neighbours are adjacent. It is cut along the
+/// adjacent axis into panels of `span` chunks of 16 bytes; a panel is its rows, one after the other.
 template <int R, int C, int ES, int Axis>
 struct Block {
   static constexpr int axis = Axis;
-  static constexpr int inner = Axis == 1 ? C : R;  // D, adjacent
+  static constexpr int inner = Axis == 1 ? C : R;  // adjacent
   static constexpr int outer = Axis == 1 ? R : C;
   static constexpr int chunks = up(inner * ES, 16) / 16;  // a row's
-  static constexpr int pitch = chunks * 16;               // bytes
-  static constexpr int bytes = up(outer * pitch, 128);
+  static constexpr int span = chunk_span(inner * ES);
+  static constexpr int pitch = span * 16;  // bytes from one row of a panel to the next
+  static constexpr int panel = outer * pitch;
+  static constexpr int bytes = up(chunks / span * panel, block_alignment);
 
-  /// The place of a 16-byte chunk in its row.
+  /// The place of a chunk in its panel's row.
   static constexpr int place(int row, int chunk) {
-    if constexpr (chunks % 8 == 0) {
+    if constexpr (span == 8) {
       return chunk ^ (row & 7);
-    } else if constexpr (chunks % 4 == 0) {
+    } else if constexpr (span == 4) {
       return chunk ^ (row >> 1 & 3);
-    } else if constexpr (chunks % 2 == 0) {
+    } else if constexpr (span == 2) {
       return chunk ^ (row >> 2 & 1);
     } else {
       return chunk;
@@ -128,7 +166,8 @@ struct Block {
   }
   /// Byte offset of an element, by its position along the outer and the inner axis.
   static constexpr int offset(int row, int position) {
-    return row * pitch + place(row, position * ES / 16) * 16 + position * ES % 16;
+    const int chunk = position * ES / 16;
+    return chunk / span * panel + row * pitch + place(row, chunk % span) * 16 + position * ES % 16;
   }
 };
 
@@ -145,14 +184,39 @@ template <class L>
 inline constexpr int block_bytes =
     BlockOf<L, 0>::bytes > BlockOf<L, 1>::bytes ? BlockOf<L, 0>::bytes : BlockOf<L, 1>::bytes;
 
-/// The raw area of a realigned block: rows of its chunks and one more, as they lie in memory.
+/// The raw area of a realigned block: rows of its chunks and two more, as they lie in 32-byte sectors of memory: a copy
+/// that changes a chunk's place in its sector is several requests of the L2 instead of one.
 template <class B>
-inline constexpr int raw_pitch = B::pitch + 16;
+inline constexpr int raw_pitch = B::chunks * 16 + 32;
+template <class B>
+inline constexpr int raw_area = up(B::outer* raw_pitch<B>, block_alignment);
 template <class L>
-inline constexpr int raw_bytes = up(BlockOf<L, 0>::outer* raw_pitch<BlockOf<L, 0>>, 128) >
-                                         up(BlockOf<L, 1>::outer* raw_pitch<BlockOf<L, 1>>, 128)
-                                     ? up(BlockOf<L, 0>::outer* raw_pitch<BlockOf<L, 0>>, 128)
-                                     : up(BlockOf<L, 1>::outer* raw_pitch<BlockOf<L, 1>>, 128);
+inline constexpr int raw_bytes =
+    raw_area<BlockOf<L, 0>> > raw_area<BlockOf<L, 1>> ? raw_area<BlockOf<L, 0>> : raw_area<BlockOf<L, 1>>;
+
+/// Whether a term of pointers is there, with an affine index.
+template <class T>
+inline constexpr bool affine_term = false;
+template <int Axis, class I>
+inline constexpr bool affine_term<tile::Term<Axis, I>> = I::affine;
+
+/// Whether the first load of a pipeline's step, if it is realigned, stays as it arrived: wgmma takes its left operand
+/// from registers, so threads pick its elements there.
+template <class L>
+constexpr bool stays_raw() {
+  const bool affine = affine_term<tile::plain<decltype(L::pointers.row_term)>> &&
+                      affine_term<tile::plain<decltype(L::pointers.col_term)>>;
+  return affine && sizeof(typename L::element) == 2 && BlockOf<L, 0>::span > 1 && BlockOf<L, 1>::span > 1;
+}
+template <class L>
+constexpr bool is_left(int which, Team team) {
+  return which == 0 && team.tensor == Tensor::wgmma && stays_raw<L>();
+}
+/// The place where it is settled otherwise.
+template <class L>
+constexpr int settled_bytes(int which, Team team) {
+  return is_left<L>(which, team) ? 0 : block_bytes<L>;
+}
 /// Shared memory of a dot's operand that is not in shared memory yet: a value is written to its block, a load may take
 /// a raw area in front of it.
 template <class X>
@@ -163,21 +227,34 @@ constexpr int operand_need(bool settles) {
     return block_bytes<X>;
   }
 }
+/// Shared memory of an operand that has stayed raw where wgmma does not take it from registers.
+template <class X, class L>
+constexpr int left_need(int which) {
+  return which == 0 && L::groups ? 0 : block_bytes<X>;
+}
 /// Blocks in which a pipeline settles what has arrived: the one that is consumed and the next.
 inline constexpr int settled_blocks = 2;
 
-/// Shared memory with which one warp stages its part of a store: 16 rows (or columns) of its atoms at a time, in the
-/// memory's element type, each row padded by one chunk.
+/// Shared memory with which one warp stages its part of a store: 16 rows (or columns) of some of its atoms at a time,
+/// in the memory's element type, each row padded by one chunk. A row is at most 256 bytes of memory.
 template <class L, int ES, int Axis>
 struct Staging {
-  static constexpr int inner = (Axis == 1 ? L::cols_of_atoms : L::rows_of_atoms) * 16;
+  static constexpr int atoms() {
+    if (Axis == 0 && L::groups) return 1;  // a warp's next atom is four atoms below
+    constexpr int all = Axis == 1 ? L::cols_of_atoms : L::rows_of_atoms;
+    for (int number = all; number > 1; --number) {
+      if (all % number == 0 && number * 16 * ES <= 256) return number;
+    }
+    return 1;
+  }
+  static constexpr int inner = atoms() * 16;
   static constexpr int pitch = inner * ES + 16;
   static constexpr int bytes = 16 * pitch;
 };
 template <class L, int ES>
-inline constexpr int staging_bytes = L::warps*(Staging<L, ES, 0>::bytes > Staging<L, ES, 1>::bytes
-                                                   ? Staging<L, ES, 0>::bytes
-                                                   : Staging<L, ES, 1>::bytes);
+inline constexpr int staging_bytes = L::team.warps*(Staging<L, ES, 0>::bytes > Staging<L, ES, 1>::bytes
+                                                        ? Staging<L, ES, 0>::bytes
+                                                        : Staging<L, ES, 1>::bytes);
 
 /// Shared memory of a reduction along an axis: one float for each result and each warp along that axis, none where one
 /// warp holds all.

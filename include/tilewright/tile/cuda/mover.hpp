@@ -1,141 +1,58 @@
 // Movers: a strided, masked block of global memory into a block of shared memory, carried by all threads of a program.
 //
-// A mover works in steps, so that a pipeline can put arithmetic between them: `fetch` issues the reads (cp.async, or
-// loads into registers), `put` writes what registers hold, `settle` brings what arrived into its final place. Nothing
-// is read where the mask is false; those places become the load's `other`. Which mover a load takes is the launcher's
-// promise, a Move; where a load's own type or value rules it out (an index that is not affine along the adjacent axis,
-// an `other` that is not zero), elements are gathered one by one.
+// A mover works in two steps, so that a pipeline can put arithmetic between them: `fetch` issues the reads, `settle`
+// brings what arrived into its final place. Nothing is read where the mask is false; those places become the load's
+// `other`. Which mover a load takes is the launcher's promise, a Move; where a load's own type or value rules it out
+// (an index that is not affine along the adjacent axis, an `other` that is not zero), elements are moved one by one.
 //
-//   async_copy  fetch: chunks go straight to their swizzled places.
-//   realign     fetch: the aligned 16-byte chunks that hold a row's elements, as they are, to a raw area; a chunk is
-//               read up to the row's last element, and from up to 14 bytes before its first, never further. settle:
-//               each 16 bytes of the block are cut out of two neighbouring chunks.
-//   gather      fetch: elements to registers; put: registers to shared memory.
+//   async_copy  chunks go straight to their swizzled places, by cp.async.
+//   realign     fetch: the aligned 16-byte chunks that hold a row's elements, as they are, to a raw area, by cp.async;
+//               a chunk is read up to the row's last element, and from up to 14 bytes before its first, never further.
+//               settle: each 16 bytes of the block are cut out of two neighbouring chunks. A block that wgmma takes
+//               from registers is not settled (Raw).
+//   gather      element by element, through registers.
+//
+// tma is no matter of these threads: roles.hpp. A load outside of a pipeline that was to take it is gathered.
 #pragma once
 
-#include <tilewright/tile/cuda/layout.hpp>
-#include <tilewright/tile/cuda/ptx/convert.hpp>
-#include <tilewright/tile/cuda/ptx/copy.hpp>
+#include <tilewright/tile/cuda/source.hpp>
 
 namespace tilewright::cuda {
 
-/// One axis of a load: which positions exist, and where they are.
-template <class T, class B>
-struct AxisOf {
-  static constexpr bool affine = true;
-  const B& bound;
-  __device__ AxisOf(const T&, const B& b) : bound(b) {}
-  __device__ i64 origin() const { return 0; }
-  __device__ i64 offset(int) const { return 0; }
-  __device__ bool admits(int) const { return true; }
-  __device__ tile::Span span() const { return {0, 1}; }
-  __device__ i64 stride() const { return 1; }
-  __device__ bool covers(int) const { return true; }
-};
-template <int A, class I, class B>
-struct AxisOf<tile::Term<A, I>, B> {
-  static constexpr bool affine = I::affine;
-  const tile::Term<A, I>& term;
-  const B& bound;
-  __device__ AxisOf(const tile::Term<A, I>& t, const B& b) : term(t), bound(b) {}
-  /// Elements to position 0 of an affine axis, and from there to a position.
-  __device__ i64 origin() const {
-    if constexpr (affine) {
-      return term.index.at(0) * term.stride;
-    } else {
-      return 0;
-    }
+/// A block as it lies in memory: of each row, the aligned chunks that hold it. A load in the eyes of the language;
+/// Work: as of Staged.
+template <class T, int R, int N, int Axis, class Work>
+struct Raw {
+  using load_tag = void;
+  using element = T;
+  static constexpr int rows = R, cols = N, axis = Axis;
+  using Block = cuda::Block<R, N, element_bytes<T>, Axis>;
+  u32 address;
+  u32 first, step;  // of position (0, 0) in memory, and from row to row: the lowest bits are what counts
+  Work* work;
+
+  /// Where a row begins. Those of rows sixteen apart are a constant apart: sixteen rows are a multiple of 32 bytes.
+  __device__ u32 row_address(int row) const {
+    return address + static_cast<u32>(row * raw_pitch<Block>) + ((first + static_cast<u32>(row) * step) & 31u);
   }
-  __device__ i64 offset(int position) const {
-    if constexpr (affine) {
-      return position * term.stride;
-    } else {
-      return term.index.at(position) * term.stride;
-    }
+  __device__ u16 bits(int row, int col) const {
+    return ptx::load_shared_half(row_address(Axis == 1 ? row : col) + static_cast<u32>((Axis == 1 ? col : row) * 2));
   }
-  __device__ bool admits(int position) const { return tile::detail::admits(bound, position); }
-  __device__ tile::Span span() const {
-    if constexpr (B::present) {
-      return bound.span();
-    } else {
-      return {0, I::size};
-    }
-  }
-  __device__ i64 stride() const { return term.stride; }
-  /// Whether the bound admits every position, and `more` past the last.
-  __device__ bool covers(int more) const {
-    if constexpr (!affine || !tile::detail::has_limits<B>) {
-      return B::present && affine;  // a promise
-    } else {
-      const i64 first = bound.index.at(0);
-      return bound.low <= first && first + I::size + more <= bound.high;
-    }
-  }
+  __device__ float at(int row, int col) const { return ptx::widen(T{bits(row, col)}); }
 };
 
-template <bool First, class A, class B>
-struct Pick {
-  using type = A;
+/// How the threads of a program share a block's granules: a grid of them, `across` along a row and `down` rows, that is
+/// laid over the block several times. across is 0 where the numbers do not divide.
+struct Shares {
+  int across, down;
 };
-template <class A, class B>
-struct Pick<false, A, B> {
-  using type = B;
-};
-
-/// A load seen from its block: rows of adjacent positions. Unit: they are adjacent in memory as well.
-template <class L, int Axis, bool Unit = false>
-struct Source {
-  using E = typename L::element;
-  using P = decltype(L::pointers);
-  using M = decltype(L::mask);
-  using Rows = AxisOf<tile::plain<decltype(P::row_term)>, tile::plain<decltype(M::rows)>>;
-  using Cols = AxisOf<tile::plain<decltype(P::col_term)>, tile::plain<decltype(M::cols)>>;
-  using Inner = typename Pick<Axis == 1, Cols, Rows>::type;
-  using Outer = typename Pick<Axis == 1, Rows, Cols>::type;
-  Rows rows;
-  Cols cols;
-  unsigned long long base;  // the address of position (0, 0); integers, since it may lie outside of any object
-
-  __device__ explicit Source(const L& load)
-      : rows(load.pointers.row_term, load.mask.rows),
-        cols(load.pointers.col_term, load.mask.cols),
-        base(reinterpret_cast<unsigned long long>(load.pointers.root) +
-             static_cast<unsigned long long>(load.pointers.offset + outer().origin() + inner_origin()) * sizeof(E)) {}
-
-  __device__ i64 inner_origin() const {
-    if constexpr (Unit) {
-      return inner().term.index.at(0);
-    } else {
-      return inner().origin();
-    }
-  }
-  __device__ const Outer& outer() const {
-    if constexpr (Axis == 1) {
-      return rows;
-    } else {
-      return cols;
-    }
-  }
-  __device__ const Inner& inner() const {
-    if constexpr (Axis == 1) {
-      return cols;
-    } else {
-      return rows;
-    }
-  }
-  __device__ unsigned long long row_address(int row) const {
-    return base + static_cast<unsigned long long>(outer().offset(row)) * sizeof(E);
-  }
-  __device__ static E read(unsigned long long address) { return *reinterpret_cast<const E*>(address); }
-};
-
-/// The words that one thread holds between fetch and put.
-template <int N>
-struct Held {
-  u32 words[N];
-};
-template <>
-struct Held<0> {};
+/// Eight rows apart, the swizzle is the same, so a thread's places in shared memory are a constant apart.
+constexpr Shares shares_of(int threads, int per_row) {
+  if (threads % per_row == 0 && threads / per_row % 8 == 0) return {per_row, threads / per_row};
+  if (threads % 8 == 0 && per_row % (threads / 8) == 0) return {threads / 8, 8};
+  if (threads % per_row == 0) return {per_row, threads / per_row};
+  return {0, 0};
+}
 
 template <class L, Move How, int Threads>
 class Mover {
@@ -144,7 +61,7 @@ class Mover {
   static constexpr int axis = How.axis;
   using B = BlockOf<L, axis>;
   static constexpr bool unit = Source<L, axis>::Inner::affine && B::inner * ES % 16 == 0;
-  static constexpr Via via = unit ? How.via : Via::gather;
+  static constexpr Via via = unit && How.via != Via::tma ? How.via : Via::gather;
   using S = Source<L, axis, via != Via::gather>;
   // What one thread moves at a time: bytes, elements, how many a row, how many a thread.
   static constexpr int granule = via == Via::async_copy ? How.bytes : via == Via::realign ? 16 : 4;
@@ -153,37 +70,95 @@ class Mover {
   static constexpr int count = (B::outer * per_row + Threads - 1) / Threads;
   static constexpr int words = granule / 4;
   static constexpr bool whole = B::outer * per_row % Threads == 0;  // no thread without a granule
+  static constexpr Shares shares = shares_of(Threads, per_row);
+  static constexpr bool regular = S::Outer::affine && shares.across > 0;
+  static constexpr int rows_each = regular ? (B::outer + shares.down - 1) / shares.down : 0;
+  static constexpr int cols_each = regular ? per_row / shares.across : 0;
+  // A raw row has one chunk more than it has granules: its last elements, where the first one starts inside of a chunk.
+  // A warp copies whole rows, so that each is as few requests of the L2 as can be; of long ones, what comes.
+  static constexpr int row_chunks = per_row + 1, warp_rows = 32 / row_chunks;
+  static constexpr bool by_rows = warp_rows >= 2;
+  static constexpr int raw_each = by_rows ? (B::outer + warp_rows * (Threads / 32) - 1) / (warp_rows * (Threads / 32))
+                                          : (B::outer * row_chunks + Threads - 1) / Threads;
+  static constexpr bool direct = via == Via::async_copy && regular, raw = via == Via::realign && S::Outer::affine;
+  static constexpr int kept = direct ? 1 : raw ? raw_each : 0;
+  static constexpr bool walks = walks_along<typename S::Outer>;  // the pipeline's steps, from row to row
 
  public:
   using Block = B;
-  using Registers = Held<via == Via::gather ? count * words : 0>;
   static constexpr bool settles = via == Via::realign;
 
+  /// What this thread would compute again for every step of a pipeline: the bytes from the block's position (0, 0) to
+  /// the thread's granules, their places in shared memory, and which rows exist.
+  class Places {
+   public:
+    __device__ explicit Places(const L& load) { find(load); }
+    /// The steps of a pipeline walk along one axis and keep strides and the other axis, as the compiler sees; a kernel
+    /// need not.
+    __device__ void follow(const L& load) {
+      if constexpr (kept > 0) {
+        const S source(load);
+        if (source.outer().stride() != stride_ || (!walks && source.outer().first() != origin_)) find(load);
+      }
+    }
+    /// The address that the offsets count from.
+    __device__ unsigned long long begin(const S& source) const { return walks ? source.base : source.row_base; }
+    /// Rows that exist in a step's block: if they follow from the same numbers, those of the first.
+    __device__ tile::Span rows(const S& source) const {
+      if constexpr (kept > 0) {
+        if (source.outer().limits() == limits_) return {static_cast<int>(first_), static_cast<int>(last_)};
+      }
+      return rows_of(source);
+    }
+    unsigned long long offsets[kept > 0 ? kept : 1];
+    u32 places[kept > 0 ? kept : 1];
+
+   private:
+    __device__ void find(const L& load) {
+      if constexpr (kept > 0) {
+        const S source(load);
+        stride_ = source.outer().stride();
+        origin_ = source.outer().first();
+        limits_ = source.outer().limits();
+        const tile::Span rows = rows_of(source);
+        first_ = static_cast<u32>(rows.first), last_ = static_cast<u32>(rows.last);
+        ptx::keep(first_);
+        ptx::keep(last_);
+        const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll
+        for (int n = 0; n < kept; ++n) {
+          const RawChunk own = raw_chunk(n);
+          const int row = direct ? thread / shares.across : own.row;
+          const int chunk = direct ? thread % shares.across : own.chunk;
+          offsets[n] = source.row_bytes(row) + static_cast<unsigned>(chunk * granule) +
+                       (walks ? 0 : source.base - source.row_base);
+          places[n] = static_cast<u32>(direct ? B::offset(row, chunk * elements) : row * raw_pitch<B> + chunk * 16);
+          ptx::keep(offsets[n]);
+          ptx::keep(places[n]);
+        }
+      }
+    }
+    i64 stride_ = 0, origin_ = 0;
+    Limits limits_{};
+    u32 first_ = 0, last_ = 0;
+  };
+
   /// Issues the reads of a block that is to arrive at `slot`.
-  __device__ static Registers fetch(const L& load, u32 slot) {
+  __device__ static void fetch(const L& load, const Places& places, u32 slot) {
     const S source(load);
-    Registers held;
     if constexpr (via == Via::gather) {
       const E other = ptx::round_to<E>(load.other);
-      each_granule(source, [&](int n, int row, int first, unsigned long long from) {
-        gather(&held.words[n * words], source, source.outer().admits(row), from, first, other);
-      });
-    } else if constexpr (via == Via::async_copy) {
-      copy(load, source, slot);
-    } else {
-      copy_raw(load, source, slot);
-    }
-    return held;
-  }
-
-  __device__ static void put(const Registers& held, u32 slot) {
-    if constexpr (via == Via::gather) {
-#pragma unroll
-      for (int n = 0; n < count; ++n) {
-        const int id = static_cast<int>(threadIdx.x) + n * Threads;
-        if (!whole && id >= B::outer * per_row) break;
-        write(slot + static_cast<u32>(B::offset(id / per_row, id % per_row * elements)), &held.words[n * words]);
+#pragma unroll 4
+      for (int id = static_cast<int>(threadIdx.x); id < B::outer * per_row; id += Threads) {
+        const int row = id / per_row, first = id % per_row * elements;
+        u32 values[words];
+        gather(values, source, source.outer().admits(row), source.row_address(row), first, other);
+        write(slot + static_cast<u32>(B::offset(row, first)), values);
       }
+    } else if constexpr (via == Via::async_copy) {
+      copy(load, source, places, slot);
+    } else {
+      copy_raw(load, source, places, slot);
     }
   }
 
@@ -191,56 +166,87 @@ class Mover {
   __device__ static void settle(const L& load, u32 slot, u32 block) {
     if constexpr (settles) {
       const S source(load);
-      const tile::Span span = source.inner().span();
-      const E other = ptx::round_to<E>(load.other);
-      each_granule(source, [&](int, int row, int first, unsigned long long from) {
-        const u32 shift = static_cast<u32>(from) & 15u;  // bytes of the row's first element past an aligned address
-        const u32 chunk = slot + static_cast<u32>(row * raw_pitch<B> + first * ES);
-        const u32 to = block + static_cast<u32>(B::offset(row, first));
-        if (!(load.other == 0.0f)) {
-          put_elements(to, source, source.outer().admits(row), from, first, other);
-          return;
-        }
+      each_granule([&](int row, int first) {
+        const auto from = static_cast<u32>(source.row_address(row));
+        const u32 chunk = slot + static_cast<u32>(row * raw_pitch<B> + first * ES) + (from & 16u);
         u32 result[4];
-        cut(result, ptx::load_shared_chunk(chunk), ptx::load_shared_chunk(chunk + 16), shift);
-        if (span.first > first) clear_before(result, span.first - first);
-        write(to, result);
+        cut(result, ptx::load_shared_chunk(chunk), ptx::load_shared_chunk(chunk + 16), from & 15u);
+        write(block + static_cast<u32>(B::offset(row, first)), result);
       });
     }
   }
 
+  /// The raw area at `slot` as a block that stays there.
+  template <class Work>
+  __device__ static auto left_raw(const L& load, u32 slot, Work* work) {
+    const S source(load);
+    return Raw<E, L::rows, L::cols, axis, Work>{slot, static_cast<u32>(source.base),
+                                                static_cast<u32>(source.row_bytes(1)), work};
+  }
+
  private:
-  /// function(n, row, first position, address of the row's position 0) for this thread's granules. Where the threads
-  /// are a multiple of a row's granules, a thread keeps its place in the row and goes down by whole rows.
-  template <class F>
-  __device__ static void each_granule(const S& source, F function) {
+  struct RawChunk {
+    int row, chunk;
+    bool exists;
+  };
+  /// This thread's n-th chunk of a raw area.
+  __device__ static RawChunk raw_chunk(int n) {
     const int thread = static_cast<int>(threadIdx.x);
-    if constexpr (Threads % per_row == 0 && S::Outer::affine) {
-      constexpr int down = Threads / per_row;
-      const int row = thread / per_row, first = thread % per_row * elements;
-      unsigned long long from = source.row_address(row);
-      const auto step = static_cast<unsigned long long>(source.outer().offset(down)) * ES;
-#pragma unroll
-      for (int n = 0; n < count; ++n, from += step) {
-        if (!whole && row + n * down >= B::outer) break;
-        function(n, row + n * down, first, from);
-      }
+    if constexpr (by_rows) {
+      const int row = (n * (Threads / 32) + thread / 32) * warp_rows + thread % 32 / row_chunks;
+      return {row, thread % 32 % row_chunks, thread % 32 < warp_rows * row_chunks && row < B::outer};
     } else {
-#pragma unroll
-      for (int n = 0; n < count; ++n) {
-        const int id = thread + n * Threads;
-        if (!whole && id >= B::outer * per_row) break;
-        function(n, id / per_row, id % per_row * elements, source.row_address(id / per_row));
-      }
+      const int id = thread + n * Threads;
+      return {id / row_chunks, id % row_chunks, id < B::outer * row_chunks};
     }
   }
 
-  /// The same, not unrolled and without n: for what happens at a matrix's edges.
+  /// function(row, first position) for this thread's granules.
+  template <class F>
+  __device__ static void each_granule(F function) {
+#pragma unroll
+    for (int n = 0; n < count; ++n) {
+      const int id = static_cast<int>(threadIdx.x) + n * Threads;
+      if (!whole && id >= B::outer * per_row) break;
+      function(id / per_row, id % per_row * elements);
+    }
+  }
+
+  /// function(row, first position, address of the row's position 0) for the same, not unrolled: for what happens
+  /// seldom.
   template <class F>
   __device__ static void each_granule_in_turn(const S& source, F function) {
 #pragma unroll 1
     for (int id = static_cast<int>(threadIdx.x); id < B::outer * per_row; id += Threads) {
       function(id / per_row, id % per_row * elements, source.row_address(id / per_row));
+    }
+  }
+
+  /// function(row, first position, address, place) for this thread's granules of a block that is shared in a grid.
+  /// Loop: in a loop that stays one. Of two ways of copying that are both unrolled, the compiler makes one under
+  /// predicates, and a copy whose predicate is false takes as long as one that is made.
+  template <bool Loop = false, class F>
+  __device__ static void each_direct(const S& source, const Places& places, u32 slot, F function) {
+    const int row = static_cast<int>(threadIdx.x) / shares.across;
+    const int first = static_cast<int>(threadIdx.x) % shares.across * elements;
+    const unsigned long long step = source.row_bytes(shares.down);
+    unsigned long long from = places.begin(source) + places.offsets[0];
+    constexpr int bytes = shares.across * granule;  // from one column of the grid to the next
+    constexpr bool constant = shares.down % 8 == 0 && (cols_each == 1 || bytes % B::pitch == 0);
+    int turns = rows_each;
+    if constexpr (Loop) ptx::hide(turns);
+#pragma unroll(Loop ? 1 : rows_each)
+    for (int i = 0; i < turns; ++i, from += step) {
+      if (B::outer % shares.down != 0 && row + i * shares.down >= B::outer) break;
+#pragma unroll
+      for (int j = 0; j < cols_each; ++j) {
+        const int position = first + j * shares.across * elements;
+        const u32 place =
+            constant
+                ? places.places[0] + static_cast<u32>(i * shares.down * B::pitch + j * (bytes / B::pitch) * B::panel)
+                : static_cast<u32>(B::offset(row + i * shares.down, position));
+        function(row + i * shares.down, position, from + static_cast<unsigned>(j * bytes), slot + place);
+      }
     }
   }
 
@@ -259,21 +265,29 @@ class Mover {
     }
   }
 
-  /// Most blocks lie inside of the matrix, which one comparison for all threads tells; the others ask for every
-  /// granule.
-  __device__ static void copy(const L& load, const S& source, u32 slot) {
-    if (source.outer().covers(0) && source.inner().covers(0)) {
-      each_granule(source, [&](int, int row, int first, unsigned long long from) {
-        ptx::async_copy<granule>(slot + static_cast<u32>(B::offset(row, first)),
-                                 reinterpret_cast<const void*>(from + static_cast<unsigned>(first * ES)));
-      });
-      return;
+  /// Most blocks lie inside of the matrix, which one comparison for all threads tells. Where only rows are missing, as
+  /// in a product of few rows, that is all that is asked. At the end of the rows, each granule is asked for as many
+  /// bytes as exist. The rest is seldom: rows that begin inside of the block, or are not filled with zeros.
+  __device__ static void copy(const L& load, const S& source, const Places& places, u32 slot) {
+    if constexpr (direct) {
+      if (source.inner().covers(0) && load.other == 0.0f) {
+        if (source.outer().covers(0)) {
+          each_direct(source, places, slot, [](int, int, unsigned long long at, u32 to) {
+            ptx::async_copy<granule>(to, reinterpret_cast<const void*>(at));
+          });
+        } else {
+          const tile::Span rows = places.rows(source);
+          each_direct<true>(source, places, slot, [&](int row, int, unsigned long long at, u32 to) {
+            ptx::async_copy_if<granule>(row_exists(source, rows, row), to, reinterpret_cast<const void*>(at));
+          });
+        }
+        return;
+      }
     }
     const tile::Span span = source.inner().span(), rows = rows_of(source);
     const E other = ptx::round_to<E>(load.other);
     each_granule_in_turn(source, [&](int row, int first, unsigned long long from) {
       const u32 to = slot + static_cast<u32>(B::offset(row, first));
-      const unsigned long long at = from + static_cast<unsigned>(first * ES);
       const int left = (span.last - first) * ES;  // bytes up to the end of the row
       const bool exists = row_exists(source, rows, row);
       if ((span.first > first && left > 0) || !(load.other == 0.0f)) {
@@ -281,39 +295,56 @@ class Mover {
         put_elements(to, source, exists, from, first, other);
       } else {
         const int bytes = !exists || left < 0 ? 0 : left < granule ? left : granule;
+        const unsigned long long at = from + static_cast<unsigned>(first * ES);
         ptx::async_copy_part<granule>(to, bytes > 0 ? reinterpret_cast<const void*>(at) : load.pointers.root, bytes);
       }
     });
   }
 
-  /// A row has one chunk more than it has granules: its last elements, where the first one starts inside of a chunk.
   /// Neighbouring threads take neighbouring chunks, so that a row is few transactions.
-  __device__ static void copy_raw(const L& load, const S& source, u32 slot) {
-    if (!(load.other == 0.0f)) return;  // settle gathers
-    constexpr int row_chunks = per_row + 1, all = B::outer * row_chunks;
-    const auto each_chunk = [&](auto function) {
+  __device__ static void copy_raw(const L& load, const S& source, const Places& places, u32 slot) {
+    if constexpr (raw) {
+      // One chunk more exists: so a row's last chunk need not be asked whether it holds anything.
+      if (source.inner().covers(16 / ES) && load.other == 0.0f) {
+        const tile::Span rows = source.outer().covers(0) ? tile::Span{0, B::outer} : places.rows(source);
+        const unsigned long long begin = places.begin(source);
 #pragma unroll
-      for (int n = 0; n < (all + Threads - 1) / Threads; ++n) {
-        const int id = static_cast<int>(threadIdx.x) + n * Threads, row = id / row_chunks, chunk = id % row_chunks;
-        if (all % Threads != 0 && id >= all) break;
-        const unsigned long long from = source.row_address(row);
-        function(row, chunk, from, slot + static_cast<u32>(row * raw_pitch<B> + chunk * 16),
-                 reinterpret_cast<const void*>((from & ~15ull) + static_cast<unsigned>(chunk * 16)));
+        for (int n = 0; n < raw_each; ++n) {
+          const RawChunk own = raw_chunk(n);
+          if (!own.exists) break;
+          // A chunk's place in its sector is kept: places are counted from a sector's beginning.
+          const unsigned long long at = begin + places.offsets[n];
+          const u32 sector = (static_cast<u32>(at) ^ places.places[n]) & 16u;
+          ptx::async_copy_if<16>(row_exists(source, rows, own.row), slot + places.places[n] + sector,
+                                 reinterpret_cast<const void*>(at & ~15ull));
+        }
+        return;
       }
-    };
-    if (source.outer().covers(0) && source.inner().covers(16 / ES - 1)) {
-      each_chunk([](int, int chunk, unsigned long long from, u32 to, const void* at) {
-        if (chunk < per_row || (from & 15) != 0) ptx::async_copy<16>(to, at);
+    }
+    const tile::Span span = source.inner().span(), rows = rows_of(source);
+    if (span.first > 0 || !(load.other == 0.0f)) {
+      const E other = ptx::round_to<E>(load.other);
+      each_granule_in_turn(source, [&](int row, int first, unsigned long long from) {
+        put_elements(slot + static_cast<u32>(row * raw_pitch<B> + first * ES) + (static_cast<u32>(from) & 31u), source,
+                     row_exists(source, rows, row), from, first, other);
       });
       return;
     }
-    const tile::Span span = source.inner().span(), rows = rows_of(source);
-    each_chunk([&](int row, int chunk, unsigned long long from, u32 to, const void* at) {
+#pragma unroll 1
+    for (int id = static_cast<int>(threadIdx.x); id < B::outer * row_chunks; id += Threads) {
+      const int row = id / row_chunks, chunk = id % row_chunks;
+      const unsigned long long from = source.row_address(row);
       // The chunk's bytes, counted from the row's position 0; it is read up to the end of the row.
-      const int begin = chunk * 16 - static_cast<int>(from & 15), left = span.last * ES - begin;
-      const bool needed = left > 0 && begin + 16 > span.first * ES && row_exists(source, rows, row);
-      ptx::async_copy_part<16>(to, needed ? at : load.pointers.root, !needed ? 0 : left < 16 ? left : 16);
-    });
+      const int left = span.last * ES - chunk * 16 + static_cast<int>(from & 15);
+      const bool needed = left > 0 && row_exists(source, rows, row);
+      ptx::async_copy_part<16>(
+          slot + static_cast<u32>(row * raw_pitch<B> + chunk * 16) + (static_cast<u32>(from) & 16u),
+          needed ? reinterpret_cast<const void*>((from & ~15ull) + static_cast<unsigned>(chunk * 16))
+                 : load.pointers.root,
+          !needed     ? 0
+          : left < 16 ? left
+                      : 16);
+    }
   }
 
   /// 16 bytes from byte `shift` (even) of 32 on. Registers have no addresses, so words move by two choices, then
@@ -364,14 +395,6 @@ class Mover {
       }
     }
   }
-  /// Zeros in the first `count` elements of 16 bytes: what lies in front of a row in its first chunk is not the row's.
-  __device__ static void clear_before(u32 (&chunk)[4], int count) {
-#pragma unroll
-    for (int e = 0; e < elements; ++e) {
-      if (e < count) chunk[e * ES / 4] &= ES == 4 ? 0u : e % 2 == 0 ? 0xffff0000u : 0x0000ffffu;
-    }
-  }
-
   __device__ static void write(u32 to, const u32* values) {
     if constexpr (granule == 16) {
       ptx::store_shared(to, uint4{values[0], values[1], values[2], values[3]});

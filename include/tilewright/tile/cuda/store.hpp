@@ -2,7 +2,9 @@
 //
 // A warp's registers hold atoms of 16 x 16, in which no thread has neighbours enough for a wide write. So each warp
 // puts 16 rows (or columns) at a time into a staging area of its own in shared memory and writes whole rows of memory
-// from there, 16 bytes a thread where they are aligned. Start at store_along().
+// from there, 16 bytes a thread. Where a row of memory begins inside of an aligned chunk of 16 bytes, it is staged as
+// many bytes further on: then its chunks are chunks of the staging area as well, and but for the two ends of a row all
+// is written in whole chunks, whatever C's leading dimension is. Start at store_along().
 #pragma once
 
 #include <tilewright/tile/cuda/mover.hpp>
@@ -39,101 +41,206 @@ struct Target {
   }
 };
 
-template <class E>
-__device__ void copy_element(unsigned long long to, u32 from) {
-  if constexpr (sizeof(E) == 4) {
-    *reinterpret_cast<float*>(to) = ptx::load_shared_float(from);
-  } else {
-    *reinterpret_cast<u16*>(to) = ptx::load_shared_half(from);
+/// The part of a warp's atoms that its staging area holds at a time: 16 lines of memory (rows for Axis 1, columns for
+/// Axis 0), on each of them `inner` neighbours.
+template <int Axis, class Value, class To>
+struct Piece {
+  using E = typename To::E;
+  using L = typename Value::Layout;
+  using Area = Staging<L, element_bytes<E>, Axis>;
+  static constexpr int es = element_bytes<E>, inner = Area::inner, atoms = Area::atoms();
+  static constexpr int lines = Axis == 1 ? Value::rows : Value::cols, extent = Axis == 1 ? Value::cols : Value::rows;
+  static constexpr int unit = 16 / es, chunks = inner / unit;  // elements a chunk, chunks a line
+  /// Whether neighbours along the lines, and the lines themselves, are a stride apart.
+  static constexpr bool affine = Axis == 1 ? To::Cols::affine : To::Rows::affine;
+  static constexpr bool regular = affine && (Axis == 1 ? To::Rows::affine : To::Cols::affine);
+  const To& target;
+  u32 area;
+  int line, along;  // where it begins
+
+  __device__ unsigned long long address(int l, int position) const {
+    return Axis == 1 ? target.address(line + l, along + position) : target.address(along + position, line + l);
   }
-}
+  /// Bytes from an aligned chunk of memory to the beginning of a line.
+  template <bool Shifted>
+  __device__ u32 shift(int l) const {
+    if constexpr (!Shifted) {
+      return 0;
+    } else if constexpr (regular) {  // eight lines are a multiple of 16 bytes
+      return static_cast<u32>(address(l & 7, 0)) & 15u;
+    } else {
+      return static_cast<u32>(address(l, 0)) & 15u;
+    }
+  }
+  template <bool Shifted>
+  __device__ u32 staged(int l, int position) const {
+    return area + static_cast<u32>(l * Area::pitch + position * es) + shift<Shifted>(l);
+  }
+
+  /// Registers to the staging area: the atoms from (strip, first) on.
+  template <bool Shifted>
+  __device__ void fill(const Value& value, int strip, int first) const {
+    const int lane = lane_index();
+    if constexpr (!Shifted && es == 2 && L::team.tensor == Tensor::wgmma) {
+#pragma unroll
+      for (int a = 0; a < atoms; ++a) {
+        const int i = Axis == 1 ? strip * 2 : (first + a) * 2, j = Axis == 1 ? (first + a) * 4 : strip * 4;
+        const auto& upper = value.values[i];
+        const auto& lower = value.values[i + 1];
+        // Rows g and g + 8 on the left, then on the right; transposed, a matrix' rows are columns.
+        const u32 words[4] = {pair(upper[j], upper[j + 1]), pair(lower[j], lower[j + 1]),
+                              pair(upper[j + 2], upper[j + 3]), pair(lower[j + 2], lower[j + 3])};
+        const int l = Axis == 1 ? lane % 16 : lane % 8 + lane / 16 * 8, at = Axis == 1 ? lane / 16 : lane / 8 % 2;
+        ptx::store_matrices<Axis == 0>(area + static_cast<u32>(l * Area::pitch + a * 32 + at * 16), words);
+      }
+    } else {
+      constexpr int across = Axis == 1 ? 2 : 4, slots = atoms * (Axis == 1 ? 4 : 2);
+#pragma unroll
+      for (int u = 0; u < across; ++u) {
+#pragma unroll
+        for (int v = 0; v < slots; ++v) {
+          const int i = Axis == 1 ? strip * 2 + u : first * 2 + v, j = Axis == 1 ? first * 4 + v : strip * 4 + u;
+          const int r = (Axis == 1 ? 0 : v / 2 * 16) + i % 2 * 8 + lane / 4;
+          const int c = (Axis == 1 ? v / 4 * 16 : 0) + j / 2 % 2 * 8 + lane % 4 * 2 + j % 2;
+          const u32 to = staged<Shifted>(Axis == 1 ? r : c, Axis == 1 ? c : r);
+          if constexpr (es == 4) {
+            ptx::store_shared(to, value.values[i][j]);
+          } else if constexpr (Axis == 1 && !Shifted) {
+            if (v % 2 == 0) ptx::store_shared(to, pair(value.values[i][j], value.values[i][j + 1]));
+          } else {
+            ptx::store_shared(to, ptx::round_to<E>(value.values[i][j]).bits);
+          }
+        }
+      }
+    }
+  }
+
+  /// Adjacent elements, lines that begin anywhere. span: of positions along the lines, rows: of lines.
+  template <bool Shifted>
+  __device__ void write_chunks(const tile::Span& span, const tile::Span& rows) const {
+    constexpr int down = 32 / chunks, turns = (16 + down - 1) / down;
+    const int lane = lane_index(), own = lane / chunks, chunk = lane % chunks;
+    const i64 stride = Axis == 1 ? target.rows.stride() : target.cols.stride();
+    const unsigned long long begin = address(own, 0);
+    const bool inside = span.first <= along && along + inner <= span.last;
+    constexpr int batch = turns < 4 ? turns : 4;  // reads in flight
+#pragma unroll
+    for (int first = 0; first < turns; first += batch) {
+      uint4 values[batch];
+#pragma unroll
+      for (int n = 0; n < batch; ++n) {
+        const int l = (own + (first + n) * down) % 16;
+        values[n] = ptx::load_shared_chunk(area + static_cast<u32>(l * Area::pitch + chunk * 16));
+      }
+#pragma unroll
+      for (int n = 0; n < batch; ++n) {
+        const int l = own + (first + n) * down;
+        const u32 before = shift<Shifted>(l);
+        const int at = along + chunk * unit - static_cast<int>(before) / es;
+        const bool exists = own < down && l < 16 && line + l >= rows.first && line + l < rows.last;
+        const bool end = Shifted && chunk == 0 && before != 0;  // one of the line's two
+        if (exists & !end & (inside | (span.first <= at & at + unit <= span.last))) {
+          const unsigned long long to = begin + static_cast<unsigned long long>(stride * (l - own)) * es;
+          *reinterpret_cast<uint4*>(to - before + static_cast<unsigned>(chunk * 16)) = values[n];
+        }
+      }
+    }
+    if (Shifted) write_ends<true>(span, rows);
+    if (!inside) write_ends<false>(span, rows);
+  }
+
+  /// Elements of lines in chunks that are not written as a whole: Own: the two ends, which are one chunk together; else
+  /// the one that the last existing position cuts.
+  template <bool Own>
+  __device__ void write_ends(const tile::Span& span, const tile::Span& rows) const {
+    constexpr int down = 32 / unit;
+#pragma unroll(L::team.tensor == Tensor::wgmma && chunks >= 16 ? 16 / down : 1)
+    for (int l = lane_index() / unit; l < 16; l += down) {
+      const int e = lane_index() % unit, before = static_cast<int>(shift<true>(l)) / es;
+      int position = 0;
+      bool cut = before != 0;
+      if constexpr (Own) {
+        position = e < unit - before ? e : inner - unit + e;
+      } else {
+        const int last = (span.last - along + before) / unit;  // of the line's chunks
+        position = last * unit - before + e;
+        cut = last < chunks && (last > 0 || !cut);
+      }
+      const int at = along + position;
+      if (cut && line + l >= rows.first && line + l < rows.last && span.first <= at && at < span.last) {
+        copy(address(l, position), staged<true>(l, position));
+      }
+    }
+  }
+
+  /// Any strides, any order of lines.
+  __device__ void write_elements() const {
+#pragma unroll 1
+    for (int n = lane_index(); n < 16 * inner; n += 32) {
+      const int l = n / inner, position = n % inner, at = along + position;
+      if (!L::exact && (at >= extent || line + l >= lines)) continue;
+      const bool admitted = Axis == 1 ? target.rows.admits(line + l) && target.cols.admits(at)
+                                      : target.cols.admits(line + l) && target.rows.admits(at);
+      if (admitted) copy(address(l, position), staged<false>(l, position));
+    }
+  }
+
+ private:
+  __device__ static u32 pair(float low, float high) {
+    return static_cast<u32>(ptx::round_to<E>(low).bits) | static_cast<u32>(ptx::round_to<E>(high).bits) << 16;
+  }
+  /// One element from the staging area to memory.
+  __device__ static void copy(unsigned long long to, u32 from) {
+    if constexpr (es == 4) {
+      *reinterpret_cast<float*>(to) = ptx::load_shared_float(from);
+    } else {
+      *reinterpret_cast<u16*>(to) = ptx::load_shared_half(from);
+    }
+  }
+};
 
 /// Each warp writes its atoms, 16 rows (Axis 1) or 16 columns (Axis 0) at a time, through its own staging area.
 template <int Axis, class Value, class To>
 __device__ void store_along(const Value& value, const To& target, u32 scratch) {
-  using E = typename To::E;
-  using L = typename Value::Layout;
-  using Area = Staging<L, element_bytes<E>, Axis>;
-  constexpr int es = element_bytes<E>;
-  const int warp = warp_index(), lane = lane_index();
-  const u32 area = scratch + static_cast<u32>(warp * Area::bytes);
-  const int first_row = warp / L::warp_cols * L::rows_of_atoms * 16;
-  const int first_col = warp % L::warp_cols * L::cols_of_atoms * 16;
-  constexpr int strips = Axis == 1 ? L::rows_of_atoms : L::cols_of_atoms;
-  constexpr int slots = Axis == 1 ? Value::col_slots : Value::row_slots;  // along a strip
-  constexpr int across = Axis == 1 ? 2 : 4;                               // slots of one strip the other way
-  const auto row_at = [&](int strip, int line, int position) {
-    return first_row + (Axis == 1 ? strip * 16 + line : position);
-  };
-  const auto col_at = [&](int strip, int line, int position) {
-    return first_col + (Axis == 1 ? position : strip * 16 + line);
-  };
-  const auto inside = [](int r, int c) { return L::exact || (r < Value::rows && c < Value::cols); };
-  bool wide = false;  // whole 16-byte chunks, aligned
-  tile::Span span{0, 0};
-  if constexpr ((Axis == 1 ? To::Cols::affine : To::Rows::affine)) {
-    const i64 stride = Axis == 1 ? target.cols.stride() : target.rows.stride();
+  using P = Piece<Axis, Value, To>;
+  using L = typename P::L;
+  const int warp = warp_index();
+  bool adjacent = false, aligned = false;  // in memory: neighbours along a line; every line to 16 bytes
+  tile::Span span{0, 0}, rows{0, 0};
+  if constexpr (P::regular) {
     const i64 pitch = Axis == 1 ? target.rows.stride() : target.cols.stride();
-    constexpr bool regular = Axis == 1 ? To::Rows::affine : To::Cols::affine;
-    wide = stride == 1 && regular && ((target.base | (static_cast<unsigned long long>(pitch) * sizeof(E))) & 15u) == 0;
     span = Axis == 1 ? target.cols.span() : target.rows.span();
+    rows = Axis == 1 ? target.rows.span() : target.cols.span();
+    adjacent = (Axis == 1 ? target.cols.stride() : target.rows.stride()) == 1 && span.first == 0;
+    aligned = ((target.base | (static_cast<unsigned long long>(pitch) * P::es)) & 15u) == 0;
   }
-#pragma unroll
-  for (int strip = 0; strip < strips; ++strip) {
+  constexpr int strips = Axis == 1 ? L::rows_of_atoms : L::cols_of_atoms;
+  constexpr int per_strip = (Axis == 1 ? L::cols_of_atoms : L::rows_of_atoms) / P::atoms;
+  // A loop that stays one: which registers a piece has must be known to the compiler, what is done then need not.
+#pragma unroll 1
+  for (int n = 0; n < strips * per_strip; ++n) {
+    const int strip = n / per_strip, first = n % per_strip * P::atoms;
+    const int row = L::atom_row(warp, Axis == 1 ? strip : first) * 16;
+    const int col = L::atom_col(warp, Axis == 1 ? first : strip) * 16;
+    const P piece{target, scratch + static_cast<u32>(warp * P::Area::bytes), Axis == 1 ? row : col,
+                  Axis == 1 ? col : row};
     __syncwarp();
 #pragma unroll
-    for (int u = 0; u < across; ++u) {
-#pragma unroll
-      for (int v = 0; v < slots; ++v) {
-        const int i = Axis == 1 ? strip * across + u : v, j = Axis == 1 ? v : strip * across + u;
-        const int r = Value::row(i) - first_row, c = Value::col(j) - first_col;
-        const u32 to = area + static_cast<u32>(Axis == 1 ? (r - strip * 16) * Area::pitch + c * es
-                                                         : (c - strip * 16) * Area::pitch + r * es);
-        if constexpr (es == 4) {
-          ptx::store_shared(to, value.values[i][j]);
-        } else if constexpr (Axis == 1) {
-          if (v % 2 == 0) {
-            ptx::store_shared(to, static_cast<u32>(ptx::round_to<E>(value.values[i][j]).bits) |
-                                      static_cast<u32>(ptx::round_to<E>(value.values[i][j + 1]).bits) << 16);
-          }
-        } else {
-          ptx::store_shared(to, ptx::round_to<E>(value.values[i][j]).bits);
-        }
+    for (int k = 0; k < strips * per_strip; ++k) {
+      if (k != n) continue;
+      if (adjacent && !aligned) {
+        piece.template fill<true>(value, k / per_strip, k % per_strip * P::atoms);
+      } else {
+        piece.template fill<false>(value, k / per_strip, k % per_strip * P::atoms);
       }
     }
     __syncwarp();
-    constexpr int per_chunk = 16 / es, chunks = Area::inner / per_chunk;
-    if (wide) {
-#pragma unroll
-      for (int n = lane; n < 16 * chunks; n += 32) {
-        const int line = n / chunks, position = n % chunks * per_chunk;
-        const int r = row_at(strip, line, position), c = col_at(strip, line, position);
-        if (!inside(r, c)) continue;
-        const int along = Axis == 1 ? c : r;
-        const u32 from = area + static_cast<u32>(line * Area::pitch + position * es);
-        const bool line_exists = Axis == 1 ? target.rows.admits(r) : target.cols.admits(c);
-        if (!line_exists) continue;
-        if (span.first <= along && along + per_chunk <= span.last) {
-          *reinterpret_cast<uint4*>(target.address(r, c)) = ptx::load_shared_chunk(from);
-        } else {
-#pragma unroll
-          for (int e = 0; e < per_chunk; ++e) {
-            if (span.first <= along + e && along + e < span.last) {
-              copy_element<E>(target.address(Axis == 1 ? r : r + e, Axis == 1 ? c + e : c),
-                              from + static_cast<u32>(e * es));
-            }
-          }
-        }
-      }
+    if (!adjacent) {
+      piece.write_elements();
+    } else if (aligned) {
+      piece.template write_chunks<false>(span, rows);
     } else {
-#pragma unroll
-      for (int n = lane; n < 16 * Area::inner; n += 32) {
-        const int line = n / Area::inner, position = n % Area::inner;
-        const int r = row_at(strip, line, position), c = col_at(strip, line, position);
-        if (inside(r, c) && target.admits(r, c)) {
-          copy_element<E>(target.address(r, c), area + static_cast<u32>(line * Area::pitch + position * es));
-        }
-      }
+      piece.template write_chunks<true>(span, rows);
     }
   }
 }

@@ -11,22 +11,57 @@ __device__ inline u32 shared_address(const void* pointer) {
   return static_cast<u32>(__cvta_generic_to_shared(pointer));
 }
 
-/// Copies Bytes (16, 8 or 4) bytes.
+/// Keeps a number in a register. The compiler computes it again in every turn of a loop if it can, to save registers;
+/// what comes from another lane it cannot compute, and each lane is its own neighbour here. All lanes of a warp must be
+/// there.
+__device__ inline void keep(u32& value) {
+  asm volatile("{\n.reg .u32 lane;\nmov.u32 lane, %%laneid;\nshfl.sync.idx.b32 %0, %0, lane, 31, 0xffffffff;\n}"
+               : "+r"(value));
+}
+__device__ inline void keep(unsigned long long& value) {
+  u32 low = static_cast<u32>(value), high = static_cast<u32>(value >> 32);
+  keep(low);
+  keep(high);
+  value = static_cast<unsigned long long>(high) << 32 | low;
+}
+/// Hides from the compiler that a number is a constant.
+__device__ inline void hide(int& value) { asm volatile("" : "+r"(value)); }
+
+// Copies of Bytes (16, 8 or 4) bytes. The rest of the 128 bytes around them is likely to be wanted soon, by the next
+// step or by a neighbour, and may come to the L2 with them.
+
 template <int Bytes>
 __device__ inline void async_copy(u32 to, const void* from) {
   if constexpr (Bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(Bytes) : "memory");
+    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(Bytes) : "memory");
+  }
+}
+/// Copies Bytes bytes, or writes as many zeros and reads nothing.
+template <int Bytes>
+__device__ inline void async_copy_if(bool exists, u32 to, const void* from) {
+  if constexpr (Bytes == 16) {
+    asm volatile(
+        "{\n.reg .pred none;\nsetp.eq.s32 none, %2, 0;\n"
+        "cp.async.cg.shared.global.L2::128B [%0], [%1], 16, none;\n}" ::"r"(to),
+        "l"(from), "r"(static_cast<int>(exists))
+        : "memory");
+  } else {
+    asm volatile(
+        "{\n.reg .pred none;\nsetp.eq.s32 none, %3, 0;\n"
+        "cp.async.ca.shared.global.L2::128B [%0], [%1], %2, none;\n}" ::"r"(to),
+        "l"(from), "n"(Bytes), "r"(static_cast<int>(exists))
+        : "memory");
   }
 }
 /// Copies the first `count` of Bytes bytes, reads no more, and fills the rest with zeros.
 template <int Bytes>
 __device__ inline void async_copy_part(u32 to, const void* from, int count) {
   if constexpr (Bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(count) : "memory");
+    asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(count) : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(Bytes), "r"(count)
+    asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(Bytes), "r"(count)
                  : "memory");
   }
 }

@@ -22,6 +22,20 @@ __device__ inline void load_matrices(u32 (&to)[4], u32 from) {
   }
 }
 
+/// The reverse, of compute capability 9.0: lane l gives the address of row l % 8 of matrix l / 8, 16 bytes.
+template <bool Transpose>
+__device__ inline void store_matrices(u32 to, const u32 (&from)[4]) {
+  if constexpr (Transpose) {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(from[0]),
+                 "r"(from[1]), "r"(from[2]), "r"(from[3])
+                 : "memory");
+  } else {
+    asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(from[0]),
+                 "r"(from[1]), "r"(from[2]), "r"(from[3])
+                 : "memory");
+  }
+}
+
 /// c += a (16 x 16) * b (16 x 8): c0, c1 in row g, c2, c3 in row g + 8.
 template <class E>
 __device__ inline void multiply(float& c0, float& c1, float& c2, float& c3, const u32 (&a)[4], u32 b0, u32 b1) {

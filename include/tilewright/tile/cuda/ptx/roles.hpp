@@ -1,0 +1,59 @@
+// What threads with different tasks need: barriers that count arrivals and bytes, boxes copied by the tensor memory
+// accelerator, a share of the registers (compute capability 9.0). One function per instruction.
+#pragma once
+
+#include <tilewright/tile/traits.hpp>
+
+namespace tilewright::cuda::ptx {
+
+/// A barrier of so many threads, which all name it by the same number, 1 to 15.
+template <int Threads>
+__device__ inline void barrier_of(u32 number) {
+  asm volatile("bar.sync %0, %1;" ::"r"(number), "n"(Threads) : "memory");
+}
+
+// A barrier in shared memory turns its phase, 0 at first, when so many arrivals and so many bytes as it waits for have
+// come. It is named by its shared address.
+
+__device__ inline void barrier_init(u32 barrier, u32 arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+/// Makes initialised barriers visible to the other blocks of a cluster and to copies.
+__device__ inline void barrier_init_done() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+__device__ inline void barrier_arrive(u32 barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+/// One arrival; and bytes will come.
+__device__ inline void barrier_expect(u32 barrier, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+/// Waits until the phase `parity` is over.
+__device__ inline void barrier_wait(u32 barrier, u32 parity) {
+  asm volatile(
+      "{\n.reg .pred over;\nagain:\nmbarrier.try_wait.parity.shared::cta.b64 over, [%0], %1;\n@!over bra again;\n}" ::
+          "r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+
+/// Copies the box of a tensor map that begins at (inner, outer); its bytes count for the barrier.
+__device__ inline void copy_box(u32 to, const void* map, int inner, int outer, u32 barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
+          to),
+      "l"(map), "r"(inner), "r"(outer), "r"(barrier)
+      : "memory");
+}
+__device__ inline void prefetch_map(const void* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
+
+/// What this warpgroup's threads need of registers from here on.
+template <int Registers>
+__device__ inline void take_registers() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
+}
+template <int Registers>
+__device__ inline void give_registers() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
+}
+
+}  // namespace tilewright::cuda::ptx
