@@ -66,7 +66,7 @@ Facts facts_of(const MatrixView& a, const MatrixView& b, const MatrixView& c, co
   facts.problem = problem_of(a, b, c);
   facts.choice = plan::choose_gpu_plan(
       facts.problem, request,
-      {facts.device.multiprocessors, facts.device.shared_bytes, facts.device.architecture() == "sm_90a"});
+      {facts.device.multiprocessors, facts.device.shared_bytes, cuda::has_wgmma(facts.device.architecture())});
   const Plan& plan = facts.choice.plan;
   facts.tile_rows = cdiv(c.rows, plan.tile.m);
   facts.tile_cols = cdiv(c.cols, plan.tile.n);
@@ -122,7 +122,8 @@ std::string text_of(const Facts& facts) {
   text += "\nCandidates, modelled (they rank plans; nothing here is measured)\n";
   for (const Candidate& candidate : facts.choice.candidates) {
     const Plan& p = candidate.plan;
-    const std::string name = fmt::format("{}x{}x{} w{} s{}", p.tile.m, p.tile.n, p.tile.k, p.warps, p.stages);
+    const std::string name = fmt::format("{}x{}x{} w{} s{}{}", p.tile.m, p.tile.n, p.tile.k, p.warps, p.stages,
+                                         p.teams > 1 ? fmt::format(" t{}", p.teams) : "");
     text += candidate.rejected.empty() ? fmt::format("  {:<22} {:>10.1f} us\n", name, candidate.microseconds)
                                        : fmt::format("  {:<22} {}\n", name, plan::wrapped(candidate.rejected, 25));
   }

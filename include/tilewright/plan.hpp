@@ -41,7 +41,8 @@ struct Split {
 /// of B; of both, A alone is direct. On a GPU, async_copy: rows or columns of unit stride, aligned to 16, 8 or 4 bytes,
 /// are copied to shared memory asynchronously; realign: such rows of any alignment are copied as they lie and shifted
 /// there; tma, on compute capability 9.0: rows or columns of unit stride that start at multiples of 16 bytes are copied
-/// box by box, by a thread of its own, for both operands or for none. On both, gather: no axis has unit stride; element by element.
+/// box by box, by a thread of its own, for both operands or for none. On both, gather: no axis has unit stride; element
+/// by element.
 enum class Mover : unsigned char { pack, gather, direct, async_copy, realign, tma };
 std::string to_string(Mover mover);
 

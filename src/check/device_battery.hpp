@@ -1,6 +1,6 @@
 // The battery on a GPU: the operator's default plans on the shapes and layouts of the exact battery, with small whole
-// numbers, whose sums FP32 holds exactly, compared bit for bit with integer arithmetic. The whole memory of an output is
-// compared, so that a write outside of its view shows. It is what `tilewright check --target cuda` runs;
+// numbers, whose sums FP32 holds exactly, compared bit for bit with integer arithmetic. The whole memory of an output
+// is compared, so that a write outside of its view shows. It is what `tilewright check --target cuda` runs;
 // tools/gpu_check.sh looks much closer.
 #pragma once
 

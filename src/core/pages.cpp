@@ -12,8 +12,8 @@
 namespace tilewright::core {
 namespace {
 
-// Pages of 2 MiB are not asked for: where the system had to make room for them first, a run took more than twice as long
-// as without any of this.
+// Pages of 2 MiB are not asked for: where the system had to make room for them first, a run took more than twice as
+// long as without any of this.
 constexpr i64 piece_bytes = i64{16} << 20;
 // Below this, starting a thread costs what it saves.
 constexpr i64 fewest_bytes = i64{1} << 20;

@@ -29,8 +29,8 @@ struct Avx512Bf16 : Avx512Vector<Avx512Bf16> {
   using Half = HalfAvx512Bf16;
   static constexpr int mr = 14, b_rows = 8;
   using Avx512Vector<Avx512Bf16>::narrow;
-  // The instruction takes subnormal numbers for zeros, and so does what finds them if the caller says so: zeros count as
-  // well. It needs no constant in a register, of which a register tile has none left.
+  // The instruction takes subnormal numbers for zeros, and so does what finds them if the caller says so: zeros count
+  // as well. It needs no constant in a register, of which a register tile has none left.
   static __m256i narrow(bf16, Reg x) {
     constexpr int zero_or_subnormal = 0x26;
     if (_mm512_fpclass_ps_mask(x, zero_or_subnormal) != 0) [[unlikely]] {
@@ -58,7 +58,8 @@ __mmask32 elements(int first, int last) {
 /// Elements of 32 from `from` on, which alone are read; the rest are 0.
 __m512i read_inside(__mmask32 inside, const bf16* from) { return _mm512_maskz_loadu_epi16(inside, from); }
 
-/// Which elements make the words of two lines of 32, the odd line's first: lane j of the left half is element j of both.
+/// Which elements make the words of two lines of 32, the odd line's first: lane j of the left half is element j of
+/// both.
 __m512i left_half() {
   const __m512i lane = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
   return _mm512_or_si512(lane, _mm512_slli_epi32(_mm512_add_epi32(lane, _mm512_set1_epi32(32)), 16));
@@ -128,8 +129,8 @@ void pack_along_k(const bf16* base, const Axis& line, int first, int count, cons
   }
 }
 
-/// Pairs begin .. end of one strip, read along its width, from a line within the bounds on: two lines are read
-/// and interleaved. Lines of bf16 are packed so fast that the next but one group of them must be on its way. Blocks that
+/// Pairs begin .. end of one strip, read along its width, from a line within the bounds on: two lines are read and
+/// interleaved. Lines of bf16 are packed so fast that the next but one group of them must be on its way. Blocks that
 /// lie inside of the bounds, which most do, go without a question for each line.
 template <int groups>
 void pack_along_strip(const bf16* base, const Axis& line, int first, const Axis& along, int begin, int end,

@@ -25,8 +25,8 @@ struct Lines {
   static constexpr bool crowded() { return false; }
 
   /// Vectors of elements of a group of lines, from `at` on, as floats; `count` of the last vector and zeros behind. The
-  /// same of the next group, which need not exist, is in the L2 soon: read in memory order, but many lines deep, they are
-  /// no stream that hardware foresees.
+  /// same of the next group, which need not exist, is in the L2 soon: read in memory order, but many lines deep, they
+  /// are no stream that hardware foresees.
   template <int group, int vectors>
   [[gnu::always_inline]] void read(int line, int at, int count, typename V::Reg (&out)[group][vectors]) const {
     const E* from = element_at<V>(base, line * stride + at);
@@ -293,8 +293,8 @@ void multiply_pieces(const Rows& a, const float* b_panel, int m, int n, int k, c
   }
 }
 
-/// Up to so many columns, rows of A are read in short pieces: they come from memory, and the next piece is fetched while
-/// this one is multiplied. More columns give the time for long pieces, and want the sums in registers for longer.
+/// Up to so many columns, rows of A are read in short pieces: they come from memory, and the next piece is fetched
+/// while this one is multiplied. More columns give the time for long pieces, and want the sums in registers for longer.
 constexpr int few_columns = 64;
 
 /// acc (m, n) += a (m, k), where it lies, * b (k, n), packed, or = if not add.

@@ -13,8 +13,8 @@
 
 namespace tilewright::cpu {
 
-/// So many lines of B are fetched into the L2 ahead of their products. A panel may be larger than that, and hardware that
-/// reads ahead stops at the end of each page.
+/// So many lines of B are fetched into the L2 ahead of their products. A panel may be larger than that, and hardware
+/// that reads ahead stops at the end of each page.
 constexpr int fetched_ahead = 64;
 
 /// One register tile: acc[r * ld + j] += sum over k of a[r, k] * b[k * pitch + j], or = if not add. `columns` of the
@@ -111,8 +111,8 @@ constexpr TileTable<V> tile_table() {
 /// Bytes of packed A that stay in the L2 while all of B passes by, strip by strip.
 constexpr i64 a_block_bytes = 256 << 10;
 
-/// acc (m, n) += a (m, k) * b (k, n), both packed, or = if not add. A strip of B stays in the nearest cache while a block
-/// of strips of A passes by.
+/// acc (m, n) += a (m, k) * b (k, n), both packed, or = if not add. A strip of B stays in the nearest cache while a
+/// block of strips of A passes by.
 template <class V>
 void multiply(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
   using A = RowPanel<V>;

@@ -1,8 +1,8 @@
 // The CUDA driver, opened at run time: the declarations of what Tilewright calls of it, and nothing of CUDA to build.
 //
 // A machine without the driver, or without a device, runs everything else; driver_or_reason() says why. Calls go
-// through `check`, so that none is unchecked: an error carries the driver's name of it, its words and the call. Start at
-// driver().
+// through `check`, so that none is unchecked: an error carries the driver's name of it, its words and the call. Start
+// at driver().
 #pragma once
 
 #include <optional>

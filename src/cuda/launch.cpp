@@ -29,7 +29,7 @@ constexpr int most_role_warps = 8;  // that multiply, beside those that bring bl
 
 /// What multiplies under a launch on an architecture.
 Tensor tensor_of(const Launch& how, const std::string& architecture) {
-  const bool on_device = architecture == "sm_90a", by_fours = how.warps % 4 == 0;
+  const bool on_device = has_wgmma(architecture), by_fours = how.warps % 4 == 0;
   if (how.tensor == Tensor::wgmma && !(on_device && by_fours)) {
     throw Error(ErrorCode::plan_unavailable,
                 on_device ? fmt::format("a launch with wgmma of {} warps: give a multiple of 4", how.warps)
@@ -52,6 +52,11 @@ void check_launch(const Launch& how) {
   constexpr int most_stages = 16;
   if (how.stages < 1 || how.stages > most_stages) {
     throw Error(ErrorCode::plan_value, fmt::format("a launch of {} stages; give 1 to {}", how.stages, most_stages));
+  }
+  const bool boxed = std::ranges::any_of(how.moves, [](const Move& move) { return move.via == Via::tma; });
+  if (how.teams < 1 || how.teams > 2 || (how.teams == 2 && !boxed)) {
+    throw Error(ErrorCode::plan_value,
+                fmt::format("a launch of {} teams; give 1, or 2 where blocks come by tma", how.teams));
   }
   for (const Move& move : how.moves) {
     const bool bytes = move.via != Via::async_copy || move.bytes == 16 || move.bytes == 8 || move.bytes == 4;

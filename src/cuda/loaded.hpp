@@ -1,7 +1,7 @@
 // A kernel that can be launched: compiled, loaded on a device, with the geometry that all its launches share.
 //
-// Finding one takes text, files and perhaps a compiler; launching one takes a call of the driver. Who launches again and
-// again keeps the Loaded and enqueues: then nothing is planned, written or allocated.
+// Finding one takes text, files and perhaps a compiler; launching one takes a call of the driver. Who launches again
+// and again keeps the Loaded and enqueues: then nothing is planned, written or allocated.
 #pragma once
 
 #include <tilewright/cuda.hpp>
@@ -13,7 +13,7 @@ struct Loaded {
   Function function = nullptr;
   int device = 0;
   unsigned threads = 0, thread_rows = 1, shared_bytes = 0;  // of a block
-  unsigned most_blocks = 0;                // that share out the programs; 0: a block is a program
+  unsigned most_blocks = 0;                                 // that share out the programs; 0: a block is a program
 };
 
 /// What device code knows of a launch on an architecture: what multiplies there, and the shared memory of a program.

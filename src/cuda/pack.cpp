@@ -61,8 +61,8 @@ fs::path pack_near(const fs::path& file) {
   return {};
 }
 
-/// The file that this code is in: the executable, or a shared library or module that this library was linked into. Empty
-/// if the system tells no whole path, which an executable's need not be.
+/// The file that this code is in: the executable, or a shared library or module that this library was linked into.
+/// Empty if the system tells no whole path, which an executable's need not be.
 fs::path own_file() {
   Dl_info here;
   if (dladdr(reinterpret_cast<const void*>(&own_file), &here) == 0 || here.dli_fname[0] != '/') return {};

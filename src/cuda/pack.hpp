@@ -55,14 +55,17 @@ class Pack {
   std::vector<Group> groups_;
 };
 
-/// Where the pack is: the file that was set, else $TILEWRIGHT_PACK, else tilewright.pack in the folder of the executable,
-/// or in share/tilewright of one of the two folders above it, else the same for the shared library or module that this
-/// code is in. Empty for none.
+/// Where the pack is: the file that was set, else $TILEWRIGHT_PACK, else tilewright.pack in the folder of the
+/// executable, or in share/tilewright of one of the two folders above it, else the same for the shared library or
+/// module that this code is in. Empty for none.
 std::filesystem::path pack_file();
 /// The pack of this process, opened at its first use; null if there is none.
 const Pack* kernel_pack();
 
 /// The architectures whose machine code a device runs, best first: its own, the first of its generation, PTX.
 std::vector<std::string> architectures_for(int major, int minor);
+
+/// Whether an architecture has wgmma and tma.
+inline bool has_wgmma(std::string_view architecture) { return architecture == "sm_90a"; }
 
 }  // namespace tilewright::cuda

@@ -13,8 +13,7 @@ using CudaArgs = programs::GemmArgs<f16, f16>;
 
 struct CudaKernel {
   cuda::KernelText text;
-  cuda::Launch
-      how;  // movers, warps, stages and what multiplies; the grid, the order, the device and the stream are the call's
+  cuda::Launch how;  // all but the grid, the order, the device and the stream, which are the call's
   cuda::detail::Needs needs;
   static constexpr std::size_t kernel_bytes = 1, args_bytes = sizeof(CudaArgs);
 };

@@ -7,6 +7,7 @@
 
 #include "cuda/device.hpp"
 #include "cuda/loaded.hpp"
+#include "cuda/pack.hpp"
 #include "cuda/tensor_map.hpp"
 #include "gemm/cuda_kernel.hpp"
 #include "plan/gpu_planner.hpp"
@@ -111,7 +112,7 @@ PlanChoice cuda_plan(const Problem& problem, const PlanRequest& request, int dev
   const cuda::DeviceDescription& description = cuda::describe(device);
   return plan::choose_gpu_plan(
       problem, request,
-      {description.multiprocessors, description.shared_bytes, description.architecture() == "sm_90a"});
+      {description.multiprocessors, description.shared_bytes, cuda::has_wgmma(description.architecture())});
 }
 
 void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, int device,

@@ -276,7 +276,8 @@ std::string axis_line(std::string_view name, const IndexRange& range, i64 extent
                                range.valid, range.last - range.first + 1));
 }
 
-/// "A[rm, rk] = a + rm*65 + rk*1     if rm < 130 && rk < 65", the condition on a line of its own where that is too long.
+/// "A[rm, rk] = a + rm*65 + rk*1     if rm < 130 && rk < 65", the condition on a line of its own where that is too
+/// long.
 std::string address_line(const std::string& address, const std::string& condition) {
   const std::string line = fmt::format("    {:<44} if {}", address, condition);
   return line.size() <= 80 ? line + '\n' : fmt::format("    {}\n      if {}\n", address, condition);

@@ -111,9 +111,9 @@ bool converts(const Problem& problem) { return problem.output != problem.input &
 struct Movers {
   Mover a, b;
 };
-/// The movers of a default plan. Gathering one operand gathers both, and shifting one shifts both, but for the commonest
-/// types where the other operand is aligned: there keeping them apart saves a sixth of the time, so only the middle tile
-/// goes without.
+/// The movers of a default plan. Gathering one operand gathers both, and shifting one shifts both, but for the
+/// commonest types where the other operand is aligned: there keeping them apart saves a sixth of the time, so only the
+/// middle tile goes without.
 Movers default_movers(const Problem& problem, const GpuTile& entry, const PlanRequest& request,
                       const GpuDescription& gpu) {
   const TileShape& tile = entry.tile;

@@ -1,8 +1,8 @@
 // The planner: enumerate -> reject with a one-line reason -> score -> choose. Start at for_each_candidate.
 //
 // Enumerated are the compiled tiles, the linear order and a few groups, and a few splits of K where the tiles alone do
-// not fill the threads, and B read where it lies for few rows. The instruction set is not searched: the widest. A request
-// fixes fields; what it leaves open is chosen among what is legal with them.
+// not fill the threads, and B read where it lies for few rows. The instruction set is not searched: the widest. A
+// request fixes fields; what it leaves open is chosen among what is legal with them.
 #include "plan/planner.hpp"
 
 #include <fmt/format.h>
@@ -27,9 +27,9 @@ namespace {
 constexpr std::array<i64, 3> searched_groups = {4, 8, 16};
 constexpr std::array<i64, 4> searched_parts = {2, 4, 8, 16};
 
-// With so few rows of A in a tile, an element of B may be used too few times to pay for its way through a panel. A B with
-// unit stride along K has to be transposed either way. Rows or columns of B shorter than direct_width cost more to begin
-// than to read.
+// With so few rows of A in a tile, an element of B may be used too few times to pay for its way through a panel. A B
+// with unit stride along K has to be transposed either way. Rows or columns of B shorter than direct_width cost more to
+// begin than to read.
 constexpr i64 few_rows = 64, few_rows_across = 8, direct_width = 512;  // few_rows: cpu::most_direct_rows
 
 bool may_be_direct(const Problem& problem, const TileShape& tile) {
@@ -39,8 +39,8 @@ bool may_be_direct(const Problem& problem, const TileShape& tile) {
 }
 
 /// The movers of A and B under a tile, with B read where it lies or not: what the request says, else direct where that
-/// is so, else pack if there is an axis of unit stride. A is read where it lies if its panel would have to be transposed
-/// and a panel of B is there to be multiplied with.
+/// is so, else pack if there is an axis of unit stride. A is read where it lies if its panel would have to be
+/// transposed and a panel of B is there to be multiplied with.
 std::pair<Mover, Mover> movers_of(const Problem& problem, const PlanRequest& request, bool direct_b) {
   const auto packed = [](const LayoutClass& layout) {
     return layout.unit == UnitAxis::none ? Mover::gather : Mover::pack;

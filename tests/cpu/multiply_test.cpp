@@ -79,8 +79,8 @@ void check_rounded(const cpu::Kernels& kernels, DType type, const Filled& a, con
 }
 
 /// acc += a * b, or acc = a * b, through the kernels that an instruction set has for the type: packed, and each operand
-/// read where it lies if it allows that. Every element of acc is held against the definition; nothing beyond column n is
-/// written.
+/// read where it lies if it allows that. Every element of acc is held against the definition; nothing beyond column n
+/// is written.
 void check_product(const cpu::Kernels& set, DType type, const Filled& a, const Filled& b) {
   const cpu::Kernels& kernels = set.for_operands(type, type);
   const int m = a.plane.row.extent, n = b.plane.row.extent, k = a.plane.col.extent;

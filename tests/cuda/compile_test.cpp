@@ -152,17 +152,20 @@ TEST(CudaCompile, instructions) {
     EXPECT_EQ(error.code(), ErrorCode::plan_unavailable);
     EXPECT_NE(std::string(error.what()).find("wgmma on sm_80"), std::string::npos) << error.what();
   }
-  const auto refused = [&](const cuda::Launch& launch, const char* architecture) {
+  const auto refused = [&](const cuda::Launch& launch, const char* architecture,
+                           ErrorCode code = ErrorCode::plan_unavailable) {
     try {
       cuda::compile<programs::Gemm<reference>, programs::GemmArgs<bf16, bf16>>(text, launch, architecture);
-      ADD_FAILURE() << "by tma for " << architecture;
+      ADD_FAILURE() << "taken for " << architecture;
     } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::plan_unavailable) << error.what();
+      EXPECT_EQ(error.code(), code) << error.what();
     }
   };
   refused(with(4, 3, boxes, boxes), "sm_80");
   refused(with(2, 3, boxes, boxes), "sm_90a");
   refused(in_teams(2, with(8, 3, boxes, boxes)), "sm_90a");
+  refused(in_teams(3, with(4, 3, boxes, boxes)), "sm_90a", ErrorCode::plan_value);
+  refused(in_teams(2, with(4, 3, along_cols, along_cols)), "sm_90a", ErrorCode::plan_value);
 }
 
 TEST(CudaCompile, TextThatNamesOtherTypesIsRefused) {

@@ -1,5 +1,5 @@
-// A libcuda.so.1 for tests on machines without a GPU: memory of its "devices" is the host's, a module is any bytes, and a
-// launch counts and computes nothing. It shows what the library asks of a driver, and what a call costs besides it.
+// A libcuda.so.1 for tests on machines without a GPU: memory of its "devices" is the host's, a module is any bytes, and
+// a launch counts and computes nothing. It shows what the library asks of a driver, and what a call costs besides it.
 //
 // There is one device, or as many as FAKE_DEVICES says; memory belongs to that whose context is current when it is
 // allocated. Entry points have the driver's own names. Beside them, fake_… tell a test what happened; found with dlsym.

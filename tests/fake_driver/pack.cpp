@@ -1,5 +1,5 @@
-// Writes a kernel pack for the fake driver: an image for every kernel that the real pack holds. The fake driver takes any
-// bytes for a kernel, so each image is one and the same text.
+// Writes a kernel pack for the fake driver: an image for every kernel that the real pack holds. The fake driver takes
+// any bytes for a kernel, so each image is one and the same text.
 //
 // Usage: fake_pack FILE TEXT
 #include <cstdio>

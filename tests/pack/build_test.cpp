@@ -123,10 +123,14 @@ TEST_F(PackBuild, AKernelThatDoesNotCompileFailsTheBuild) {
 
 /// NVRTC's own words about spills and about wgmma that waits are what the build reads.
 TEST_F(PackBuild, PlantedKernelsAreFoundOut) {
-  if (cuda::compiler_missing() != nullptr) GTEST_SKIP() << *cuda::compiler_missing();
   job.compile = [](const std::string& unit, const std::string& architecture) {
     return cuda::compile(unit, architecture);
   };
+  if (cuda::compiler_missing() != nullptr) {
+    expect_error(ErrorCode::target, {"NVRTC"}, [] { cuda::compile("", "sm_80"); });
+    expect_error(ErrorCode::kernel, {"do not compile"}, [&] { pack::build(kernels({"a"}), job); });
+    return;
+  }
   job.compiler = "NVRTC " + cuda::compiler_version();
   const std::string spilling =
       "extern \"C\" __global__ void __launch_bounds__(1024, 2) tilewright_kernel(float* x) {\n"

@@ -21,8 +21,8 @@ class Arena {
     for (const Block& block : blocks_) std::free(block.memory);
   }
 
-  /// The arena of the calling thread. It is there in destructors of thread-local and static objects, which may multiply:
-  /// a key's destructors run after those, and again for what they left behind.
+  /// The arena of the calling thread. It is there in destructors of thread-local and static objects, which may
+  /// multiply: a key's destructors run after those, and again for what they left behind.
   static Arena& of_this_thread() {
     static thread_local Arena* arena = nullptr;
     if (arena == nullptr) {
@@ -42,8 +42,8 @@ class Arena {
     }
     if (best == nullptr) {
       blocks_.reserve(blocks_.size() + 1);
-      // A tile beyond the L2 is read with a stride: in pages of 4 KiB every row is a page of its own. A panel of just a huge
-      // page is none the better for it, and often filled in part.
+      // A tile beyond the L2 is read with a stride: in pages of 4 KiB every row is a page of its own. A panel of just a
+      // huge page is none the better for it, and often filled in part.
       constexpr i64 huge_page = 2 << 20;
       const bool huge = bytes > huge_page;
       void* memory = std::aligned_alloc(huge ? huge_page : 64, static_cast<std::size_t>(bytes));

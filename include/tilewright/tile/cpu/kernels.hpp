@@ -75,8 +75,8 @@ struct Kernels {
   /// either axis. k > 0, and m <= most_direct_rows if b is direct.
   void (*multiply_direct_a)(const Operand& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add);
   void (*multiply_direct_b)(const float* a_panel, const Operand& b, int m, int n, int k, float* acc, i64 ld, bool add);
-  /// The sums that multiply_direct_a would leave in acc, rounded once, to c instead, which must not overlap a; acc stays
-  /// as it is. k <= most_rounded_k.
+  /// The sums that multiply_direct_a would leave in acc, rounded once, to c instead, which must not overlap a; acc
+  /// stays as it is. k <= most_rounded_k.
   void (*multiply_direct_a_to)(const Operand& a, const float* b_panel, int m, int n, int k, const float* acc, i64 ld,
                                bool add, const RoundedRows& c);
 

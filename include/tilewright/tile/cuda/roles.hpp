@@ -108,7 +108,7 @@ template <Config C, int Which, class T>
 struct Boxes;
 template <Config C, int Which>
 struct Boxes<C, Which, tile::Both<>> {
-  static constexpr int bytes = 0;
+  static constexpr int bytes = 0, copied = 0;
   __device__ static void fetch(const tile::Both<>&, const TensorMaps&, u32, u32) {}
   template <class Work>
   __device__ static tile::Both<> staged(u32, Work*) {
@@ -125,8 +125,8 @@ struct Boxes<C, Which, tile::Both<First, Rest...>> {
   static_assert(S::Outer::affine && S::Inner::affine, "cuda: a load by indices that are not adjacent is no box");
   static_assert(B::panel % block_alignment == 0 || B::bytes == B::panel, "cuda: boxes begin where swizzles do");
   static constexpr int panels = B::chunks / B::span, width = B::pitch / element_bytes<typename First::element>;
-  static constexpr int bytes = block_bytes<First> + Others::bytes;
-  static constexpr int copied = B::chunks / B::span * B::panel;
+  static constexpr int bytes = block_bytes<First> + Others::bytes;   // set aside
+  static constexpr int copied = panels * B::panel + Others::copied;  // that arrive
 
   __device__ static void fetch(const tile::Both<First, Rest...>& blocks, const TensorMaps& maps, u32 at, u32 barrier) {
     const S source(blocks.first);
@@ -143,14 +143,6 @@ struct Boxes<C, Which, tile::Both<First, Rest...>> {
     return prepend(Block{at, work}, Others::staged(at + block_bytes<First>, work));
   }
 };
-/// Bytes that arrive in a step.
-template <class T>
-inline constexpr int copied_bytes = 0;
-template <Config C, int Which, class First, class... Rest>
-inline constexpr int copied_bytes<Boxes<C, Which, tile::Both<First, Rest...>>> =
-    Boxes<C, Which, tile::Both<First, Rest...>>::copied +
-    copied_bytes<typename Boxes<C, Which, tile::Both<First, Rest...>>::Others>;
-
 /// One stage's room: what the launch has given to each.
 template <Config C>
 inline constexpr int slot_bytes = C.ring_bytes / C.stages;
@@ -185,7 +177,7 @@ class Producer : public Empty {
 #pragma unroll 1
     for (i64 k = steps.begin_index; k < steps.end_index; k += BK) {
       ptx::barrier_wait(ring_.read(), ring_.parity ^ 1);
-      ptx::barrier_expect(ring_.full(), copied_bytes<Step>);
+      ptx::barrier_expect(ring_.full(), Step::copied);
       Step::fetch(as_blocks(produce(typename tile::Steps<BK>::Step{k})), maps_, ring_.slot(), ring_.full());
       ring_.advance();
     }

@@ -124,7 +124,8 @@ struct Piece {
     const unsigned long long begin = address(own, 0);
     const bool inside = span.first <= along && along + inner <= span.last;
     constexpr int batch = turns < 4 ? turns : 4;  // reads in flight
-#pragma unroll
+    // Where fragments of operands take registers as well, unrolled it would spill some.
+#pragma unroll(L::team.tensor == Tensor::wgmma ? turns / batch : 1)
     for (int first = 0; first < turns; first += batch) {
       uint4 values[batch];
 #pragma unroll
