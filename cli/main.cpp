@@ -27,7 +27,8 @@ namespace {
 constexpr int wrong_use = 2;
 
 constexpr const char* description =
-    "Tilewright multiplies matrices of any shape and any strides on a CPU, checks the result, and explains how.";
+    "Tilewright multiplies matrices of any shape and any strides, on CPUs and NVIDIA GPUs,\nchecks the result, and "
+    "explains how.";
 
 constexpr const char* examples = R"(Examples:
   tilewright gemm a.npy b.npy -o c.npy --verify

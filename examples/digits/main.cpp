@@ -110,13 +110,14 @@ int report(const std::string& folder) {
     seconds = std::min(seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   const double flops = 2.0 * static_cast<double>(x.rows) * static_cast<double>(x.rows) * static_cast<double>(x.cols);
-  std::printf("G    %s = X * X^T in %.2f ms: %.1f GFLOP/s, threads: %ld, best of 5\n", to_string(gram).c_str(),
+  std::printf("G    %s = X * X^T\n     in %.2f ms: %.1f GFLOP/s, threads: %ld, best of 5\n", to_string(gram).c_str(),
               seconds * 1e3, flops / seconds * 1e-9, available_threads());
 
   const Comparison comparison = compare(x, gram);
   const i64 elements = gram.rows() * gram.cols();
   std::printf(
-      "verified: %ld of %ld elements equal the exact integers rounded once to FP16, bit for bit; the largest is %d\n",
+      "verified: %ld of %ld elements equal the exact integers rounded once to FP16,\n"
+      "     bit for bit; the largest is %d\n",
       elements - comparison.wrong, elements, comparison.largest);
 
   GemmOptions exact;
