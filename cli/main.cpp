@@ -27,7 +27,7 @@ namespace {
 constexpr int wrong_use = 2;
 
 constexpr const char* description =
-    "Tilewright multiplies matrices of any shape and any strides, on CPUs and NVIDIA GPUs,\nchecks the result, and "
+    "Tilewright multiplies matrices of any shape and any strides, on CPUs and NVIDIA GPUs, checks the result, and "
     "explains how.";
 
 constexpr const char* examples = R"(Examples:

@@ -116,8 +116,8 @@ int report(const std::string& folder) {
   const Comparison comparison = compare(x, gram);
   const i64 elements = gram.rows() * gram.cols();
   std::printf(
-      "verified: %ld of %ld elements equal the exact integers rounded once to FP16,\n"
-      "     bit for bit; the largest is %d\n",
+      "verified: %ld of %ld elements equal the exact integers,\n"
+      "     rounded once to FP16, bit for bit; the largest is %d\n",
       elements - comparison.wrong, elements, comparison.largest);
 
   GemmOptions exact;
