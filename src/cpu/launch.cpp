@@ -132,14 +132,6 @@ class Member {
   bool kept_off_ = false;  // allowed_ is to be set again
 };
 
-/// The threads run this code for ever: where it came with a library that was opened, that library stays.
-void stay_loaded() {
-  Dl_info here;
-  if (dladdr(reinterpret_cast<const void*>(&changes_soon), &here) != 0) {
-    dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
-  }
-}
-
 class Team {
  public:
   /// Runs the work on at most so many threads. False if another caller's work is going on.
@@ -235,6 +227,13 @@ void for_each_program(i64 count, i64 threads, void (*run)(void* context, i64 num
     in_a_program = nested;
   }
   work.rethrow_failure();
+}
+
+void stay_loaded() {
+  Dl_info here;
+  if (dladdr(reinterpret_cast<const void*>(&stay_loaded), &here) != 0) {
+    dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+  }
 }
 
 }  // namespace tilewright::cpu

@@ -22,11 +22,11 @@ TensorMap tensor_map(const MatrixView& view, i64 rows, i64 cols, int axis) {
   const i64 block_inner = along_cols ? cols : rows, block_outer = along_cols ? rows : cols;
   const int span = chunk_span(static_cast<int>(block_inner * element));
   const i64 inner = along_cols ? view.cols : view.rows, outer = along_cols ? view.rows : view.cols;
-  const i64 stride = (along_cols ? view.row_stride : view.col_stride) * element;
   // An extent of 0 or a stride that is never taken must be given as something that could be.
+  const i64 stride = outer > 1 ? (along_cols ? view.row_stride : view.col_stride) * element : row_alignment;
   const unsigned long long extents[2] = {static_cast<unsigned long long>(std::max<i64>(inner, 1)),
                                          static_cast<unsigned long long>(std::max<i64>(outer, 1))};
-  const unsigned long long strides[1] = {static_cast<unsigned long long>(outer > 1 ? stride : row_alignment)};
+  const unsigned long long strides[1] = {static_cast<unsigned long long>(stride)};
   const unsigned box[2] = {static_cast<unsigned>(span * row_alignment / element), static_cast<unsigned>(block_outer)};
   const unsigned steps[2] = {1, 1};
   TensorMap map;

@@ -44,6 +44,11 @@ bool has_boxes(const LayoutClass& layout) {
   return layout.unit != UnitAxis::none && layout.alignment >= 16 && layout.forward;
 }
 
+/// An empty sum has nothing to make a map of.
+bool fits_boxes(const Problem& problem) {
+  return problem.k > 0 && std::max({problem.m, problem.n, problem.k}) < most_boxed;
+}
+
 void check_mover(const std::optional<Mover>& mover, const LayoutClass& layout, std::string_view operand) {
   if (!mover || *mover == Mover::gather) return;
   check_target(*mover, Target::cuda, operand);
@@ -120,8 +125,7 @@ Movers default_movers(const Problem& problem, const GpuTile& entry, const PlanRe
   const i64 warps = request.warps.value_or(entry.tma.warps);
   const bool asked = request.a.value_or(Mover::tma) == Mover::tma && request.b.value_or(Mover::tma) == Mover::tma &&
                      request.mma.value_or(Mma::wgmma) == Mma::wgmma;
-  const bool boxes = has_boxes(problem.a) && has_boxes(problem.b) && problem.k > 0 &&
-                     std::max({problem.m, problem.n, problem.k}) < most_boxed;
+  const bool boxes = has_boxes(problem.a) && has_boxes(problem.b) && fits_boxes(problem);
   if (asked && boxes && entry.tma.warps > 0 && gpu_mma(problem.input, tile, warps, gpu) == Mma::wgmma &&
       !converts(problem)) {
     return {Mover::tma, Mover::tma};
@@ -143,7 +147,9 @@ void set_team(Plan& plan, const GpuTile& entry, const Problem& problem, const Pl
   const bool everywhere = request.mma == Mma::mma_sync || (!request.tile && entry.tile == middle_tile && !boxes);
   const bool on_wgmma =
       !everywhere && gpu_mma(problem.input, entry.tile, request.warps.value_or(entry.wgmma.warps), gpu) == Mma::wgmma;
-  const auto& [warps, stages, teams] = boxes ? entry.tma : on_wgmma ? entry.wgmma : entry.mma_sync;
+  const auto& [warps, stages, teams] = boxes && entry.tma.warps > 0 ? entry.tma
+                                       : on_wgmma                   ? entry.wgmma
+                                                                    : entry.mma_sync;
   plan.warps = request.warps.value_or(warps);
   if (problem.input == DType::f32) {
     plan.mma = Mma::fma, plan.stages = f32_stages;
@@ -167,7 +173,7 @@ bool by_default(const Plan& plan, const Problem& problem) {
 }
 
 /// Why a plan does not run on a device; empty if it does.
-std::string rejection_of(const Plan& plan, const Problem& problem, const GpuDescription& gpu) {
+std::string rejection_of(const Plan& plan, const GpuTile& entry, const Problem& problem, const GpuDescription& gpu) {
   if (plan.mma == Mma::wgmma && gpu_mma(problem.input, plan.tile, plan.warps, gpu) != Mma::wgmma) {
     return gpu.wgmma ? fmt::format("mma=wgmma wants a multiple of 64 rows and of 4 warps, not {} rows and w{}",
                                    plan.tile.m, plan.warps)
@@ -175,6 +181,8 @@ std::string rejection_of(const Plan& plan, const Problem& problem, const GpuDesc
   }
   if (plan.a == Mover::tma || plan.b == Mover::tma) {
     if (plan.a != plan.b) return "both operands come by tma, or none";
+    if (entry.tma.warps == 0) return "tma brings no blocks of this tile";
+    if (!fits_boxes(problem)) return "tma wants a K of 1 or more and extents below 2,147,483,648";
     if (plan.mma != Mma::wgmma) return "tma wants mma=wgmma";
     if (plan.warps * plan.teams > 8) {
       return fmt::format("{} teams of {} warps want more registers than there are", plan.teams, plan.warps);
@@ -184,13 +192,14 @@ std::string rejection_of(const Plan& plan, const Problem& problem, const GpuDesc
   }
   const i64 accumulators = plan.tile.m * plan.tile.n / (plan.warps * warp_threads);
   if (accumulators > most_accumulators) {
-    return fmt::format("{} accumulators a thread do not fit in its registers: at most {}", accumulators,
-                       most_accumulators);
+    return fmt::format(
+        "{} accumulators a thread do not fit in its registers: at most {}; use more warps or a smaller tile",
+        accumulators, most_accumulators);
   }
   const i64 bytes = shared_bytes_of(plan, problem.input);
   if (bytes > gpu.shared_bytes) {
-    return fmt::format("{} stages take {} bytes of shared memory, the device has {}", plan.stages,
-                       with_separators(bytes), with_separators(gpu.shared_bytes));
+    return fmt::format("{} stages take {} bytes of shared memory, the device has {}; use fewer or a smaller tile",
+                       plan.stages, with_separators(bytes), with_separators(gpu.shared_bytes));
   }
   return {};
 }
@@ -291,7 +300,7 @@ PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, c
     set_team(plan, entry, problem, request, gpu);
     // A stage less is better than another tile.
     while (!request.stages && plan.stages > 1 && shared_bytes_of(plan, problem.input) > gpu.shared_bytes) --plan.stages;
-    std::string reason = rejection_of(plan, problem, gpu);
+    std::string reason = rejection_of(plan, entry, problem, gpu);
     const double microseconds = modelled_microseconds(problem, plan, gpu);
     if (!reason.empty()) {
       rejected.push_back({plan, std::move(reason), 0});
@@ -306,8 +315,7 @@ PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, c
     for (Candidate& candidate : ranked) candidate.rejected.clear();
   }
   if (ranked.empty()) {
-    unavailable(fmt::format("{}: {}. Use fewer stages, more warps or a smaller tile.", to_string(rejected.front().plan),
-                            rejected.front().rejected));
+    unavailable(fmt::format("{}: {}.", to_string(rejected.front().plan), rejected.front().rejected));
   }
   std::ranges::stable_sort(ranked, {}, &Candidate::microseconds);
   PlanChoice choice;

@@ -139,6 +139,11 @@ TEST(GpuPlanner, RefusesWhatNoGpuCanDoWithTheReason) {
   refused("b=async_copy", ErrorCode::plan_value, "Use b=realign", problem(512, 512, 512, aligned, odd));
   refused("b=realign", ErrorCode::plan_value, "Use b=gather", problem(512, 512, 512, aligned, stepped));
   refused("128x128x64 a=tma", ErrorCode::plan_value, "a=tma does not suit", problem(512, 512, 512, odd));
+  refused("64x32x32 a=tma b=tma", ErrorCode::plan_unavailable, "tma brings no blocks of this tile");
+  refused("128x256x64 a=tma b=tma", ErrorCode::plan_unavailable, "extents below 2,147,483,648",
+          problem(64, 64, i64{1} << 33));
+  refused("128x256x64 a=tma b=tma", ErrorCode::plan_unavailable, "a K of 1 or more", problem(64, 64, 0));
+  EXPECT_EQ(choose_gpu_plan(problem(130, 1000, 4096), parse_plan("a=tma b=tma"), large).plan.a, Mover::tma);
   refused("128x128x64 a=tma b=async_copy", ErrorCode::plan_unavailable, "both operands come by tma, or none");
   refused("128x128x64 a=tma b=tma mma=mma_sync", ErrorCode::plan_unavailable, "tma wants mma=wgmma");
   refused("128x128x64 t2 a=async_copy", ErrorCode::plan_unavailable, "t2 wants a=tma b=tma");

@@ -291,7 +291,7 @@ TEST(Values, a_product_that_is_put_off_is_of_what_its_operands_held) {
                                       {to, rows, 16, 16, 1},
                                       {d.data(), 16, 16, 16, 1}};
           cpu::Launch how{{1}};
-          how.mma = mma, how.a = mover;
+          how.mma = mma, how.a = mover, how.a_stays = true;
           cpu::launch(StoresTwice{}, how, arguments);
           EXPECT_EQ(d, expected) << to_string(mma) << to_string(mover) << rows << in_place;
           for (int i = 0; i < rows * 16; ++i) {
@@ -302,6 +302,67 @@ TEST(Values, a_product_that_is_put_off_is_of_what_its_operands_held) {
       }
     }
   }
+}
+
+/// Memory of the kernel's own as A, written over and freed without a word of the language.
+struct FillsItsOwn {
+  template <class P, class X>
+  TILEWRIGHT_KERNEL void operator()(P& p, const X& x) const {
+    const auto rm = tile::arange<16, 'm'>();
+    const auto rn = tile::arange<16, 'n'>();
+    const auto rk = tile::arange<16, 'k'>();
+    auto acc = tile::zeros<float, 16, 16>(p);
+    for (const float value : {1.0f, 2.0f}) {
+      std::vector<f16> own(256, to_f16(value));
+      const tile::Matrix<const f16> a{own.data(), 16, 16, 16, 1};
+      acc += tile::dot(tile::load(a, rm, rk), tile::load(x.b, rk, rn));
+      std::fill(own.begin(), own.end(), to_f16(100.0f));
+    }
+    tile::store(x.d, rm, rn, acc);
+  }
+};
+
+TEST(Values, products_are_of_what_a_held_unless_the_launch_says_that_it_stays) {
+  std::vector<f16> b(256, to_f16(1.0f)), none(256);
+  std::vector<float> d(256);
+  const tile::Matrix<f16> unused{none.data(), 16, 16, 16, 1};
+  const OverwritesA arguments{
+      {none.data(), 16, 16, 16, 1}, {b.data(), 16, 16, 16, 1}, unused, unused, {d.data(), 16, 16, 16, 1}};
+  for (const Mover mover : {Mover::pack, Mover::direct}) {
+    for (const Mma mma : cpu::instruction_sets()) {
+      cpu::Launch how{{1}};
+      how.mma = mma, how.a = mover;
+      cpu::launch(FillsItsOwn{}, how, arguments);
+      EXPECT_EQ(d, std::vector<float>(256, 48.0f)) << to_string(mma) << to_string(mover);
+    }
+  }
+}
+
+/// A kept sum, moved to itself while its last product waits.
+struct MovesToItself {
+  template <class P, class X>
+  TILEWRIGHT_KERNEL void operator()(P& p, const X& x) const {
+    const auto rm = tile::arange<16, 'm'>();
+    const auto rn = tile::arange<16, 'n'>();
+    const auto rk = tile::arange<16, 'k'>();
+    auto acc = tile::zeros<float, 16, 16>(p);
+    acc += tile::dot(tile::load(x.a, rm, rk), tile::load(x.b, rk, rn));
+    auto& same = acc;
+    acc = std::move(same);
+    tile::store(x.d, rm, rn, acc);
+  }
+};
+
+TEST(Values, a_sum_that_is_moved_to_itself_stays) {
+  std::vector<f16> ones(256, to_f16(1.0f)), none(256);
+  std::vector<float> d(256);
+  const tile::Matrix<f16> unused{none.data(), 16, 16, 16, 1};
+  const OverwritesA arguments{
+      {ones.data(), 16, 16, 16, 1}, {ones.data(), 16, 16, 16, 1}, unused, unused, {d.data(), 16, 16, 16, 1}};
+  cpu::Launch how{{1}};
+  how.a = Mover::direct, how.a_stays = true;
+  cpu::launch(MovesToItself{}, how, arguments);
+  EXPECT_EQ(d, std::vector<float>(256, 16.0f));
 }
 
 TEST(Field, is_a_field) {

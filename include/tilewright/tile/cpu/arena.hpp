@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-#include <tilewright/tile/element.hpp>
+#include <tilewright/tile/cpu/launch.hpp>
 
 namespace tilewright::cpu {
 
@@ -35,7 +35,10 @@ class Arena {
 
   /// Room for so many floats, 64-byte aligned, not initialised: the smallest free block that holds them, or a new one.
   float* take(i64 floats) {
-    const i64 bytes = (floats * i64{sizeof(float)} + 63) / 64 * 64;
+    constexpr i64 huge_page = 2 << 20;
+    const bool huge = floats * i64{sizeof(float)} > huge_page;
+    const i64 alignment = huge ? huge_page : 64;
+    const i64 bytes = (floats * i64{sizeof(float)} + alignment - 1) / alignment * alignment;
     Block* best = nullptr;
     for (Block& block : blocks_) {
       if (!block.taken && block.bytes >= bytes && (best == nullptr || block.bytes < best->bytes)) best = &block;
@@ -44,9 +47,7 @@ class Arena {
       blocks_.reserve(blocks_.size() + 1);
       // A tile beyond the L2 is read with a stride: in pages of 4 KiB every row is a page of its own. A panel of just a
       // huge page is none the better for it, and often filled in part.
-      constexpr i64 huge_page = 2 << 20;
-      const bool huge = bytes > huge_page;
-      void* memory = std::aligned_alloc(huge ? huge_page : 64, static_cast<std::size_t>(bytes));
+      void* memory = std::aligned_alloc(static_cast<std::size_t>(alignment), static_cast<std::size_t>(bytes));
       if (memory == nullptr) throw std::bad_alloc();
       if (huge) madvise(memory, static_cast<std::size_t>(bytes), MADV_HUGEPAGE);
       best = &blocks_.emplace_back(Block{memory, bytes, false});
@@ -67,6 +68,7 @@ class Arena {
   struct Key {
     pthread_key_t value{};
     Key() {
+      stay_loaded();  // a thread that ends calls this code
       if (pthread_key_create(&value, &free_at) != 0) throw std::bad_alloc();
     }
     static void free_at(void* at) {

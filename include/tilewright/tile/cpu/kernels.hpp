@@ -91,6 +91,7 @@ struct Kernels {
 
   /// How a launch has its operands reach the multiplication: direct wherever a block allows it, else in panels.
   Mover a = Mover::pack, b = Mover::pack;
+  bool a_stays = false;  // as Launch has it
 
   /// The table whose panels and multiply take operands of these types.
   const Kernels& for_operands(DType a, DType b) const {

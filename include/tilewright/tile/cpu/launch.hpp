@@ -13,4 +13,8 @@ inline constexpr i64 most_threads = 1024;
 /// they began.
 void for_each_program(i64 count, i64 threads, void (*run)(void* context, i64 number), void* context);
 
+/// Keeps the code of this library for as long as the process lives, also where it came with a library that is closed:
+/// threads of the team run it, and every thread that multiplied when it ends.
+void stay_loaded();
+
 }  // namespace tilewright::cpu

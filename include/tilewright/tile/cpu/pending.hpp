@@ -1,7 +1,8 @@
 // The last product of a sum, put off until somebody wants it: a store then rounds the sums on their way out of
 // registers, and they never pass through the accumulator.
 //
-// A product that is put off reads A later than its program says, so whoever writes to A's memory has it done before.
+// A product that is put off reads A later than its program says: the launch has promised that A stays, and a store of
+// the program itself that writes to A's memory has it done before.
 // Its block of B is packed already. Start at Pending.
 #pragma once
 
