@@ -205,14 +205,7 @@ class GpuOperands : public Operands {
   static i64 spaced(const Matrix& memory) { return cdiv(bytes_of(memory), row_alignment) * row_alignment; }
   cuda::Address address(int operand) const { return reinterpret_cast<cuda::Address>(buffers_[operand].data()); }
 
-  Job on_device() const {
-    Job host = on_host(1);
-    const i64 shift = case_.offset * size_of(case_.type);
-    host.a.data = buffers_[0].data() + shift;
-    host.b.data = buffers_[1].data() + shift;
-    host.c.data = buffers_[2].data() + shift;
-    return host;
-  }
+  Job on_device() const { return job_at(case_, buffers_[0].data(), buffers_[1].data(), buffers_[2].data(), 1); }
   void copy_to_all_sets(const Matrix& memory, int operand) const {
     cuda::Copier(device_).upload(buffers_[operand].data(), bytes_at(memory), bytes_of(memory));
     for (i64 set = 1; set < sets_; ++set) {

@@ -28,7 +28,7 @@ class Tilewright : public Peer {
     std::vector<Way> ways;
     for (const AskedPlan& asked : plans_) {
       try {
-        ways.push_back(way_of(asked.request, job));
+        ways.push_back(way_of(asked, job));
       } catch (const Error& error) {
         if (plans_.size() == 1) throw;
         ways.push_back({asked.text, {}, [error] { throw error; }});
@@ -38,9 +38,10 @@ class Tilewright : public Peer {
   }
 
  private:
-  static Way way_of(const PlanRequest& request, const Job& job) {
+  static Way way_of(const AskedPlan& asked, const Job& job) {
     GemmOptions options;
-    options.plan = request;
+    options.plan = asked.request;
+    options.workspace_bytes = asked.workspace_bytes;
     options.threads = job.threads;
     const std::string plan = to_string(plan_for(job.a, job.b, job.c, options).plan);
     if (job.turns == nullptr) return {plan, {}, [job, options] { gemm_into(job.a, job.b, job.c, options); }};
@@ -79,7 +80,9 @@ constexpr Known known[] = {{"openblas", "cpu", open_openblas, nothing},  {"onedn
 
 }  // namespace
 
-std::unique_ptr<Peer> this_library(const PlanRequest& plan) { return this_library(std::vector<AskedPlan>{{"", plan}}); }
+std::unique_ptr<Peer> this_library(const PlanRequest& plan) {
+  return this_library(std::vector<AskedPlan>{{"", plan, 0}});
+}
 std::unique_ptr<Peer> this_library(std::vector<AskedPlan> plans) {
   return std::make_unique<Tilewright>(std::move(plans));
 }

@@ -54,13 +54,6 @@ std::string compiler() {
 #endif
 }
 
-/// To so many significant digits: a time has no more than five.
-double rounded(double value, int digits = 5) {
-  if (value == 0 || !std::isfinite(value)) return value;
-  const double scale = std::pow(10.0, digits - 1 - std::floor(std::log10(std::fabs(value))));
-  return std::round(value * scale) / scale;
-}
-
 Json machine_json() {
   const CpuDescription& cpu = this_cpu();
   utsname system{};
@@ -109,39 +102,6 @@ Json libraries_json(const Run& run) {
   return json;
 }
 
-Json entry_json(const Outcome& outcome, const Entry& entry, bool ours) {
-  Json json = Json::object();
-  if (entry.failed.empty()) {
-    const double gflops = outcome.gflops(entry);
-    json = {{"us", rounded(entry.us.median)},
-            {"spread", rounded(entry.us.spread, 3)},
-            {"gflops", rounded(gflops)},
-            {ours ? "plan" : "way", entry.way},
-            {"us_low", rounded(entry.us.low)},
-            {"us_high", rounded(entry.us.high)},
-            {"confidence", rounded(entry.us.confidence, 4)},
-            {"drift", rounded(entry.us.drift, 3)},
-            {"rounds", entry.us.count},
-            {"calls", entry.calls},
-            {"gbytes_per_second", rounded(outcome.which.bytes() / entry.us.median * 1e-3)}};
-    if (outcome.peak_gflops > 0)
-      json["of_peak"] = rounded(gflops / (outcome.peak_gflops * static_cast<double>(outcome.threads)), 3);
-    json["worst_error"] = rounded(entry.worst_error, 3);
-    for (const auto& [name, us] : entry.aspects) {
-      json[name + "_us"] = rounded(us.median);
-      json[name + "_spread"] = rounded(us.spread, 3);
-    }
-  } else {
-    json["failed"] = entry.failed;
-  }
-  for (const Entry::Trial& trial : entry.trials) {
-    Json one = {{"way", trial.way}, {"us", rounded(trial.us, 3)}};
-    if (!trial.failed.empty()) one["failed"] = trial.failed;
-    json["trials"].push_back(one);
-  }
-  return json;
-}
-
 Json first_calls_json(const FirstCalls& calls) {
   Json json = {{"contender", calls.contender}};
   if (!calls.cache.empty()) json["cache"] = calls.cache;
@@ -161,20 +121,10 @@ Json case_json(const Outcome& outcome, bool on_gpu) {
   Json contenders = Json::object();
   for (const Entry& entry : outcome.entries)
     contenders[entry.name] = entry_json(outcome, entry, &entry == &outcome.entries[0]);
-  Json json = {{"name", which.name},
-               {"group", which.group},
-               {"m", which.m},
-               {"n", which.n},
-               {"k", which.k},
-               {"layout", which.layout()},
-               {"types", name_of(which.type)},
-               {"threads", outcome.threads},
-               {"contenders", contenders},
-               {"lda", which.lda},
-               {"ldb", which.ldb},
-               {"ldc", which.ldc},
-               {"offset", which.offset},
-               {"step", which.step}};
+  Json json = extents_json(which);
+  json["threads"] = outcome.threads;
+  json["contenders"] = contenders;
+  add_strides(json, which);
   json[on_gpu ? "peak_gflops" : "peak_gflops_per_core"] = rounded(outcome.peak_gflops);
   json["peak_unit"] = outcome.peak_unit;
   json["other_load"] = rounded(outcome.other_load, 2);
@@ -210,23 +160,80 @@ std::string date_now() {
   return text;
 }
 
-std::string record_json(const Run& run, std::span<const Outcome> outcomes) {
+double rounded(double value, int digits) {
+  if (value == 0 || !std::isfinite(value)) return value;
+  const double scale = std::pow(10.0, digits - 1 - std::floor(std::log10(std::fabs(value))));
+  return std::round(value * scale) / scale;
+}
+
+Json head_json(const Run& run) {
   Variables set;
   for (const OpenedPeer& opened : run.peers) set.insert(set.end(), opened.told.begin(), opened.told.end());
-  Json record = {{"device", device(run)},
-                 {"commit", built_commit()},
-                 {"target", run.target},
-                 {"date", run.date},
-                 {"method", "docs/bench-method.md"},
-                 {"suite", fs::path(run.suite).filename().string()},
-                 {"plan_asked", run.plan},
-                 {"seconds_per_case", run.seconds},
-                 {"machine", machine_json()},
-                 {"compiler", compiler()},
-                 {"libraries", libraries_json(run)},
-                 {"environment", {{"found_and_unset", variables_json(run.found)}, {"set", variables_json(set)}}}};
-  if (run.gpu) record["gpu"] = gpu_json(*run.gpu);
-  if (!run.whole) record["whole"] = false;
+  Json head = {{"device", device(run)},
+               {"commit", built_commit()},
+               {"target", run.target},
+               {"date", run.date},
+               {"method", "docs/bench-method.md"},
+               {"suite", fs::path(run.suite).filename().string()},
+               {"plan_asked", run.plan},
+               {"machine", machine_json()},
+               {"compiler", compiler()},
+               {"libraries", libraries_json(run)},
+               {"environment", {{"found_and_unset", variables_json(run.found)}, {"set", variables_json(set)}}}};
+  if (run.gpu) head["gpu"] = gpu_json(*run.gpu);
+  if (!run.whole) head["whole"] = false;
+  return head;
+}
+
+Json entry_json(const Outcome& outcome, const Entry& entry, bool ours) {
+  Json json = Json::object();
+  if (entry.failed.empty()) {
+    const double gflops = outcome.gflops(entry);
+    json = {{"us", rounded(entry.us.median)},
+            {"spread", rounded(entry.us.spread, 3)},
+            {"gflops", rounded(gflops)},
+            {ours ? "plan" : "way", entry.way},
+            {"us_low", rounded(entry.us.low)},
+            {"us_high", rounded(entry.us.high)},
+            {"confidence", rounded(entry.us.confidence, 4)},
+            {"drift", rounded(entry.us.drift, 3)},
+            {"rounds", entry.us.count},
+            {"calls", entry.calls},
+            {"gbytes_per_second", rounded(outcome.which.bytes() / entry.us.median * 1e-3)}};
+    if (outcome.peak_gflops > 0)
+      json["of_peak"] = rounded(gflops / (outcome.peak_gflops * static_cast<double>(outcome.threads)), 3);
+    json["worst_error"] = rounded(entry.worst_error, 3);
+    for (const auto& [name, us] : entry.aspects) {
+      json[name + "_us"] = rounded(us.median);
+      json[name + "_spread"] = rounded(us.spread, 3);
+    }
+  } else {
+    json["failed"] = entry.failed;
+  }
+  for (const Entry::Trial& trial : entry.trials) {
+    Json one = {{"way", trial.way}, {"us", rounded(trial.us, 3)}};
+    if (!trial.failed.empty()) one["failed"] = trial.failed;
+    json["trials"].push_back(one);
+  }
+  return json;
+}
+
+Json extents_json(const Case& which) {
+  return {{"name", which.name},       {"group", which.group},        {"m", which.m}, {"n", which.n}, {"k", which.k},
+          {"layout", which.layout()}, {"types", name_of(which.type)}};
+}
+
+void add_strides(Json& case_json, const Case& which) {
+  case_json["lda"] = which.lda;
+  case_json["ldb"] = which.ldb;
+  case_json["ldc"] = which.ldc;
+  case_json["offset"] = which.offset;
+  case_json["step"] = which.step;
+}
+
+std::string record_json(const Run& run, std::span<const Outcome> outcomes) {
+  Json record = head_json(run);
+  record["seconds_per_case"] = run.seconds;
   record["geometric_means"] = means_json(outcomes);
   record["cases"] = Json::array();
   for (const Outcome& outcome : outcomes) record["cases"].push_back(case_json(outcome, run.gpu.has_value()));

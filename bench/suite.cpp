@@ -181,7 +181,8 @@ Matrix memory_of(i64 offset, i64 stored_rows, i64 leading_dimension, DType type)
 
 double Case::bytes() const {
   const auto product = [](i64 x, i64 y) { return static_cast<double>(x) * static_cast<double>(y); };
-  return (product(m, k) + product(k, n) + product(m, n)) * static_cast<double>(size_of(type));
+  return (product(m, k) + product(k, n)) * static_cast<double>(size_of(type)) +
+         product(m, n) * static_cast<double>(size_of(output()));
 }
 
 std::vector<Case> parse_suite(std::string_view csv, std::string_view source) {
@@ -204,28 +205,37 @@ std::vector<Case> parse_suite(std::string_view csv, std::string_view source) {
   return cases;
 }
 
+Job job_at(const Case& which, const void* a, const void* b, void* c, i64 threads) {
+  const auto stored = [&](const void* memory, bool transposed, i64 rows, i64 cols, i64 ld) {
+    const void* const data = static_cast<const std::byte*>(memory) + which.offset * size_of(which.type);
+    return transposed ? MatrixView{data, which.type, rows, cols, which.step, ld}
+                      : MatrixView{data, which.type, rows, cols, ld, which.step};
+  };
+  void* const out = static_cast<std::byte*>(c) + which.offset * size_of(which.output());
+  return {stored(a, which.a_transposed, which.m, which.k, which.lda),
+          stored(b, which.b_transposed, which.k, which.n, which.ldb),
+          {out, which.output(), which.m, which.n, which.ldc, 1},
+          threads};
+}
+
+Problem problem_of(const Case& which) {
+  alignas(64) static std::byte aligned[64];  // nothing reads it: an address alone decides
+  const Job job = job_at(which, aligned, aligned, aligned, 1);
+  return tilewright::problem_of(job.a, job.b, job.c);
+}
+
 Operands::Operands(const Case& which)
     : case_(which),
       a_(memory_of(which.offset, which.a_transposed ? which.k : which.m, which.lda, which.type)),
       b_(memory_of(which.offset, which.b_transposed ? which.n : which.k, which.ldb, which.type)),
-      c_(memory_of(which.offset, which.m, which.ldc, which.type)) {
+      c_(memory_of(which.offset, which.m, which.ldc, which.output())) {
   fill_uniform(a_, mix(1));
   fill_uniform(b_, mix(2));
   poison_output();
 }
 
 Job Operands::on_host(i64 threads) const {
-  const auto at = [this](const Matrix& memory) {
-    return static_cast<std::byte*>(const_cast<void*>(memory.view().data)) + case_.offset * size_of(case_.type);
-  };
-  const auto stored = [this](std::byte* data, bool transposed, i64 rows, i64 cols, i64 ld) {
-    return transposed ? MatrixView{data, case_.type, rows, cols, case_.step, ld}
-                      : MatrixView{data, case_.type, rows, cols, ld, case_.step};
-  };
-  return {stored(at(a_), case_.a_transposed, case_.m, case_.k, case_.lda),
-          stored(at(b_), case_.b_transposed, case_.k, case_.n, case_.ldb),
-          {at(c_), case_.type, case_.m, case_.n, case_.ldc, 1},
-          threads};
+  return job_at(case_, a_.view().data, b_.view().data, const_cast<void*>(c_.view().data), threads);
 }
 
 void Operands::poison_output() {
@@ -234,7 +244,7 @@ void Operands::poison_output() {
 
 i64 Operands::untouched() const {
   const auto* const bytes = static_cast<const unsigned char*>(on_host(1).c.data);
-  const i64 size = size_of(case_.type);
+  const i64 size = size_of(case_.output());
   std::atomic<i64> count = 0;
   in_parts(case_.m, cdiv(i64{1} << 18, case_.n), [&](i64 begin, i64 end) {
     i64 own = 0;

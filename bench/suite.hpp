@@ -9,11 +9,13 @@
 // neighbours within a stored row of A and B (1 or empty: dense). Lines that start with # are remarks.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <tilewright/matrix.hpp>
+#include <tilewright/plan.hpp>
 
 namespace tilewright::bench {
 
@@ -21,10 +23,12 @@ struct Case {
   std::string name, group;
   i64 m = 0, n = 0, k = 0;
   bool a_transposed = false, b_transposed = false;  // as stored
-  DType type = DType::f16;                          // of inputs and output
+  DType type = DType::f16;                          // of inputs and output ...
+  std::optional<DType> own_output = {};             // ... but for an output of its own type, which no suite has
   i64 lda = 0, ldb = 0, ldc = 0;                    // elements; never 0 after parsing
   i64 offset = 0, step = 1;                         // elements
 
+  DType output() const { return own_output.value_or(type); }
   std::string layout() const { return {a_transposed ? 't' : 'n', b_transposed ? 't' : 'n'}; }
   double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
   /// Of the elements of A, B and C, each counted once.
@@ -44,6 +48,11 @@ struct Job {
   i64 threads = 1;
   Turns* turns = nullptr;  // on a GPU: where each call gets its operands; the views are those of the first set
 };
+
+/// A case whose three matrices begin at these addresses, the offset not counted.
+Job job_at(const Case& which, const void* a, const void* b, void* c, i64 threads);
+/// The problem of a case in memory as Operands have it.
+Problem problem_of(const Case& which);
 
 /// The memory of a case, with A and B uniform in [-1, 1]; the gaps between their elements as well. A GPU's operands
 /// derive from the host's, which the verification reads.
