@@ -1,28 +1,20 @@
 // `tilewright bench`: this library and its peers, measured side by side. The work is in bench/.
 #include <algorithm>
-#include <cerrno>
-#include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <tilewright/error.hpp>
 #include <tilewright/gemm.hpp>
 
 #include "bench/environment.hpp"
-#include "bench/gpu_bench.hpp"
-#include "bench/harness.hpp"
 #include "bench/html.hpp"
 #include "bench/merge.hpp"
 #include "bench/peer.hpp"
 #include "bench/record.hpp"
-#include "bench/suite.hpp"
 #include "cli/commands.hpp"
+#include "cli/measuring.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
 #include "cpu/machine.hpp"
@@ -74,17 +66,6 @@ void check_target(const BenchArguments& arguments) {
     throw UsageError("--cold measures the first call on a GPU; it needs --target cuda");
 }
 
-std::vector<std::string> words_of(std::string_view option, std::string_view text) {
-  std::vector<std::string> words;
-  while (true) {
-    const std::size_t comma = text.find(',');
-    words.emplace_back(text.substr(0, comma));
-    if (words.back().empty()) throw UsageError(fmt::format("{} has an empty part", option));
-    if (comma == std::string_view::npos) return words;
-    text.remove_prefix(comma + 1);
-  }
-}
-
 std::vector<i64> thread_counts(const std::optional<std::string>& text) {
   if (!text) return available_threads() > 1 ? std::vector<i64>{1, available_threads()} : std::vector<i64>{1};
   std::vector<i64> counts;
@@ -113,40 +94,6 @@ std::vector<bench::AskedPlan> asked_plans(const std::optional<std::string>& text
   return {{"", {}}};
 }
 
-double parse_seconds(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0 && value <= 3600))
-    throw UsageError(fmt::format("--seconds is '{}': give a number from 0 to 3600", text));
-  return value;
-}
-
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file)
-    throw Error(ErrorCode::file_open, fmt::format("cannot read {}: {}", path, std::generic_category().message(errno)));
-  return text.str();
-}
-
-/// The cases of these names, of all types.
-std::vector<bench::Case> chosen_cases(std::vector<bench::Case> cases, const std::optional<std::string>& names) {
-  if (!names) return cases;
-  std::vector<std::string> known;
-  for (const bench::Case& one : cases) known.push_back(one.name);
-  const std::vector<std::string> wanted = words_of("--case", *names);
-  for (const std::string& name : wanted) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    const auto meant = nearest(name, known);
-    throw UsageError(fmt::format("the suite has no case '{}'{}; --list names them", name,
-                                 meant ? fmt::format(" (did you mean {}?)", *meant) : ""));
-  }
-  std::erase_if(
-      cases, [&](const bench::Case& one) { return std::find(wanted.begin(), wanted.end(), one.name) == wanted.end(); });
-  return cases;
-}
-
 void check_peers(const std::vector<std::string>& names, const std::string& target) {
   const std::vector<std::string> known = bench::peer_names(target);
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -163,11 +110,6 @@ void check_peers(const std::vector<std::string>& names, const std::string& targe
 void check_outputs(const BenchArguments& arguments) {
   if (arguments.json) bench::check_record_path(*arguments.json);
   if (arguments.html) bench::check_record_path(*arguments.html);
-}
-
-void write_file(const std::string& path, const std::string& text) {
-  const UninterruptedSection section;
-  bench::write_record(path, text);
 }
 
 void write_outputs(const BenchArguments& arguments, const std::string& record) {
@@ -274,9 +216,7 @@ std::vector<bench::Outcome> measure_in_rounds(const BenchArguments& arguments, c
                                               Session& session, bench::HarnessOptions& options) {
   Progress progress("measuring");
   options.progress = [&](double fraction) { progress.update(fraction); };
-  constexpr double longest_spin_us = 1e5;
-  options.rounds.settle = [] { measure::wait_until_idle(longest_spin_us); };
-  if (session.gpu) session.gpu->take_over(options, arguments.host);
+  set_clocks(options, session.gpu.get(), arguments.host);
   // A long run that is ended before its time leaves what it has measured.
   session.run.whole = false;
   options.measured = [&](std::span<const bench::Outcome> so_far) {
@@ -291,8 +231,7 @@ std::vector<bench::Outcome> measure_in_rounds(const BenchArguments& arguments, c
 int measure_suite(const BenchArguments& arguments) {
   if (!arguments.suite) throw UsageError("give the cases with --suite FILE.csv, or records with --merge");
   check_target(arguments);
-  const std::vector<bench::Case> cases =
-      chosen_cases(bench::parse_suite(read_text(*arguments.suite), *arguments.suite), arguments.cases);
+  const std::vector<bench::Case> cases = cases_of(*arguments.suite, arguments.cases);
   if (arguments.list) {
     print(bench::suite_text(cases));
     return 0;

@@ -15,6 +15,7 @@
 #include "cli/commands.hpp"
 #include "cli/explain_gpu.hpp"
 #include "cli/options.hpp"
+#include "cli/problem.hpp"
 #include "cli/terminal.hpp"
 #include "core/shown.hpp"
 
@@ -42,21 +43,11 @@ constexpr const char* explain_examples = R"(Examples:
       weight).)";
 
 struct ExplainArguments {
-  std::optional<i64> m, n, k, lda, ldb, ldc;
-  std::optional<std::string> layout, dtype, out_dtype, target, plan, element, shapes;
+  ProblemArguments problem;
+  std::optional<std::string> target, plan, element, shapes;
   std::optional<i64> threads, workspace, program, step, cache;
   bool json = false;
 };
-
-/// A leading dimension: the given one, or the packed one if it is missing or 0. Throws if rows would overlap.
-i64 leading(std::string_view option, const std::optional<i64>& given, i64 row_length, std::string_view meaning) {
-  if (given.value_or(0) == 0) return row_length;
-  if (*given < row_length)
-    throw UsageError(
-        fmt::format("{} is {}, but a stored row holds {} = {} elements: give at least {}, or 0 for packed rows", option,
-                    *given, meaning, row_length, row_length));
-  return *given;
-}
 
 /// A named pipe would wait for its writer, a device might never end, and a folder reads as nothing.
 std::string read_text(const std::string& path) {
@@ -82,7 +73,7 @@ std::string read_text(const std::string& path) {
 }
 
 void explain_shapes(const ExplainArguments& arguments, DType type, i64 threads) {
-  if (arguments.m || arguments.n || arguments.k || arguments.element || arguments.program)
+  if (arguments.problem.m || arguments.problem.n || arguments.problem.k || arguments.element || arguments.program)
     throw UsageError("--shapes weighs a list of shapes, so it goes without --m, --n, --k, --program and --element");
   const std::vector<WeightedShape> shapes =
       parse_shapes(read_text(*arguments.shapes), core::shown_file(*arguments.shapes));
@@ -104,25 +95,13 @@ void check_combination(const ExplainArguments& arguments) {
 
 int explain(const ExplainArguments& arguments) {
   check_combination(arguments);
-  const DType input = parse_dtype(arguments.dtype.value_or("f16")).value();
-  const DType output = arguments.out_dtype ? parse_dtype(*arguments.out_dtype).value() : input;
   if (arguments.shapes) {
-    explain_shapes(arguments, input, arguments.threads.value_or(available_threads()));
+    explain_shapes(arguments, input_type(arguments.problem), arguments.threads.value_or(available_threads()));
     return 0;
   }
-  if (!arguments.m || !arguments.n || !arguments.k)
-    throw UsageError(
-        fmt::format("{} is missing: the problem needs --m, --n and --k, or --shapes FILE", !arguments.m   ? "--m"
-                                                                                           : !arguments.n ? "--n"
-                                                                                                          : "--k"));
+  const auto [m, n, k, lda, ldb, ldc, ta, tb, input, output] = stated_problem(arguments.problem, "--shapes FILE");
   if (arguments.step && !arguments.program)
     throw UsageError("--step looks closer at one program: give --program as well");
-  const i64 m = *arguments.m, n = *arguments.n, k = *arguments.k;
-  const std::string layout = arguments.layout.value_or("nn");
-  const bool ta = layout[0] == 't', tb = layout[1] == 't';
-  const i64 lda = leading("--lda", arguments.lda, ta ? m : k, ta ? "M" : "K");
-  const i64 ldb = leading("--ldb", arguments.ldb, tb ? k : n, tb ? "K" : "N");
-  const i64 ldc = leading("--ldc", arguments.ldc, n, "N");
   const OperandStrides strides{ta ? 1 : lda, ta ? lda : 1, tb ? 1 : ldb, tb ? ldb : 1, ldc, 1};
 
   const PlanRequest request = arguments.plan ? parse_plan(*arguments.plan) : PlanRequest{};
@@ -151,21 +130,7 @@ Action add_explain(CLI::App& app) {
   CLI::App& command = *app.add_subcommand("explain", explain_description)->group("Commands");
   const auto arguments = std::make_shared<ExplainArguments>();
   constexpr const char *problem = "The problem", *plan = "The plan", *focus = "A closer look", *out = "Output";
-  add_integer(command, "--m", arguments->m, 0, "M", "rows of A and C")->group(problem);
-  add_integer(command, "--n", arguments->n, 0, "N", "columns of B and C")->group(problem);
-  add_integer(command, "--k", arguments->k, 0, "K", "columns of A and rows of B: what is summed over")->group(problem);
-  add_choice(command, "--layout", arguments->layout, {"nn", "nt", "tn", "tt"},
-             "how A and B are stored: n as they are, row by row; t transposed (default: nn)")
-      ->group(problem);
-  add_integer(command, "--lda", arguments->lda, 0, "LD", "elements from one stored row of A to the next (0: packed)")
-      ->group(problem);
-  add_integer(command, "--ldb", arguments->ldb, 0, "LD", "the same of B")->group(problem);
-  add_integer(command, "--ldc", arguments->ldc, 0, "LD", "the same of C")->group(problem);
-  add_choice(command, "--dtype", arguments->dtype, {"f16", "bf16", "f32"}, "element type of A and B (default: f16)")
-      ->group(problem);
-  add_choice(command, "--out-dtype", arguments->out_dtype, {"f16", "bf16", "f32"},
-             "element type of C (default: that of A and B)")
-      ->group(problem);
+  add_problem(command, arguments->problem, problem);
   add_text(command, "--shapes", arguments->shapes, "FILE.csv",
            "instead of one problem: weigh the tiles over a list of shapes, with a header line naming the columns m, n, "
            "k and, "

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <tilewright/gemm.hpp>
+#include "cli/planned_gpu.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cuda/device.hpp"
@@ -17,23 +18,8 @@
 namespace tilewright::cli {
 namespace {
 
-/// The device that is spoken of: the first one here, else an H200.
-struct Device {
-  std::string name = "an NVIDIA H200, assumed because no GPU is here";
-  int major = 9, minor = 0;
-  i64 multiprocessors = 132, shared_bytes = 227 << 10;
-
-  std::vector<std::string> architectures() const { return cuda::architectures_for(major, minor); }
-  std::string architecture() const { return architectures().front(); }
-};
-Device device_here() {
-  if (!cuda::unavailable().empty()) return {};
-  const cuda::DeviceDescription& d = cuda::describe(0);
-  return {d.name, d.major, d.minor, d.multiprocessors, d.shared_bytes};
-}
-
 struct Facts {
-  Device device;
+  PlannedGpu device;
   Problem problem;
   PlanChoice choice;
   std::string a_mover, b_mover;
@@ -62,11 +48,9 @@ std::string text_of(const cuda::Move& move) {
 
 Facts facts_of(const MatrixView& a, const MatrixView& b, const MatrixView& c, const PlanRequest& request) {
   Facts facts;
-  facts.device = device_here();
+  facts.device = planned_gpu();
   facts.problem = problem_of(a, b, c);
-  facts.choice = plan::choose_gpu_plan(
-      facts.problem, request,
-      {facts.device.multiprocessors, facts.device.shared_bytes, cuda::has_wgmma(facts.device.architecture())});
+  facts.choice = plan::choose_gpu_plan(facts.problem, request, facts.device.description());
   const Plan& plan = facts.choice.plan;
   facts.tile_rows = cdiv(c.rows, plan.tile.m);
   facts.tile_cols = cdiv(c.cols, plan.tile.n);

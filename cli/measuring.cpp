@@ -1,0 +1,76 @@
+// See measuring.hpp.
+#include "cli/measuring.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include <tilewright/error.hpp>
+#include "bench/record.hpp"
+#include "cli/options.hpp"
+#include "cli/terminal.hpp"
+
+namespace tilewright::cli {
+
+std::vector<std::string> words_of(std::string_view option, std::string_view text) {
+  std::vector<std::string> words;
+  while (true) {
+    const std::size_t comma = text.find(',');
+    words.emplace_back(text.substr(0, comma));
+    if (words.back().empty()) throw UsageError(fmt::format("{} has an empty part", option));
+    if (comma == std::string_view::npos) return words;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+double parse_seconds(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || !(value >= 0 && value <= 3600))
+    throw UsageError(fmt::format("--seconds is '{}': give a number from 0 to 3600", text));
+  return value;
+}
+
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file)
+    throw Error(ErrorCode::file_open, fmt::format("cannot read {}: {}", path, std::generic_category().message(errno)));
+  return text.str();
+}
+
+std::vector<bench::Case> cases_of(const std::string& suite, const std::optional<std::string>& names) {
+  std::vector<bench::Case> cases = bench::parse_suite(read_text(suite), suite);
+  if (!names) return cases;
+  std::vector<std::string> known;
+  for (const bench::Case& one : cases) known.push_back(one.name);
+  const std::vector<std::string> wanted = words_of("--case", *names);
+  for (const std::string& name : wanted) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    const auto meant = nearest(name, known);
+    throw UsageError(fmt::format("the suite has no case '{}'{}; 'tilewright bench --list' names them", name,
+                                 meant ? fmt::format(" (did you mean {}?)", *meant) : ""));
+  }
+  std::erase_if(
+      cases, [&](const bench::Case& one) { return std::find(wanted.begin(), wanted.end(), one.name) == wanted.end(); });
+  return cases;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+  const UninterruptedSection section;
+  bench::write_record(path, text);
+}
+
+void set_clocks(bench::HarnessOptions& options, bench::GpuBench* gpu, bool host) {
+  constexpr double longest_spin_us = 1e5;
+  options.rounds.settle = [] { measure::wait_until_idle(longest_spin_us); };
+  if (gpu != nullptr) gpu->take_over(options, host);
+}
+
+}  // namespace tilewright::cli
