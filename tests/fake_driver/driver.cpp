@@ -1,6 +1,10 @@
 // A libcuda.so.1 for tests on machines without a GPU: memory of its "devices" is the host's, a module is any bytes, and
 // a launch counts and computes nothing. It shows what the library asks of a driver, and what a call costs besides it.
 //
+// With FAKE_PRODUCT=right it computes the operator's product of f16, and with FAKE_PRODUCT=wrong all of it but one
+// element, when a launch is enqueued or captured. Its clock is of its own making: a launch takes 5 us, and 1 us more for
+// each KiB of shared memory.
+//
 // There is one device, or as many as FAKE_DEVICES says; memory belongs to that whose context is current when it is
 // allocated. Entry points have the driver's own names. Beside them, fake_… tell a test what happened; found with dlsym.
 #include <atomic>
@@ -12,6 +16,8 @@
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include <programs/gemm.hpp>
 
 namespace {
 
@@ -31,6 +37,27 @@ std::atomic<int> last_device = -1;
 int contexts[8];                          // a device's context is the address of its own
 thread_local std::vector<void*> current;  // the last one is current
 int stream_object = 0;
+double clock_us = 0, captured_us = 0;  // now; of the launches that are captured
+bool capturing = false;
+
+/// Work that takes so long, now or in the graph that is captured.
+void spend(double us) { (capturing ? captured_us : clock_us) += us; }
+
+/// What the operator's kernel does, if its elements are f16.
+void multiply(const void* arguments, bool wrong) {
+  const auto& x = *static_cast<const tilewright::programs::GemmArgs<tilewright::f16, tilewright::f16>*>(arguments);
+  const auto at = [](const auto& matrix, tilewright::i64 row, tilewright::i64 col) {
+    return matrix.ptr + row * matrix.row_stride + col * matrix.col_stride;
+  };
+  for (tilewright::i64 row = 0; row < x.m; ++row) {
+    for (tilewright::i64 col = 0; col < x.n; ++col) {
+      float sum = 0;
+      for (tilewright::i64 k = 0; k < x.k; ++k)
+        sum += tilewright::to_float(*at(x.a, row, k)) * tilewright::to_float(*at(x.b, k, col));
+      *at(x.c, row, col) = tilewright::to_f16(wrong && row + col == 0 ? sum + 100 : sum);
+    }
+  }
+}
 
 int number_of(const char* variable, int otherwise) {
   const char* const text = std::getenv(variable);
@@ -134,8 +161,11 @@ int cuTensorMapEncodeTiled(void* map, int, unsigned, const void*, const unsigned
 }
 int cuFuncGetAttribute(int* value, int, void*) { return *value = 0, success; }
 int cuFuncSetAttribute(void*, int, int) { return success; }
-int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void*, void**,
-                   void**) {
+int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned shared_bytes,
+                   void*, void** parameters, void**) {
+  if (const char* const product = std::getenv("FAKE_PRODUCT"))
+    multiply(parameters[1], std::strcmp(product, "wrong") == 0);
+  spend(5 + shared_bytes / 1024.0);
   last_function = function;
   last_device = current_device();
   ++launches;
@@ -172,5 +202,34 @@ int cuStreamSynchronize(void*) { return success; }
 /// NVRTC asks a driver that it finds for this, and lives without.
 int cuGetExportTable(const void**, const void*) { return not_found; }
 int cuThreadExchangeStreamCaptureMode(int*) { return success; }
+
+// What the bench asks for besides. An event is the time at which it was recorded, a graph the time that it takes.
+int cuEventCreate(double** event, unsigned) { return *event = new double(0), success; }
+int cuEventDestroy_v2(double* event) { return delete event, success; }
+int cuEventRecord(double* event, void*) { return *event = clock_us, success; }
+int cuEventSynchronize(double*) { return success; }
+int cuEventElapsedTime(float* milliseconds, const double* start, const double* stop) {
+  return *milliseconds = static_cast<float>((*stop - *start) * 1e-3), success;
+}
+int cuStreamBeginCapture_v2(void*, int) { return capturing = true, captured_us = 0, success; }
+int cuStreamEndCapture(void*, double** graph) { return capturing = false, *graph = new double(captured_us), success; }
+int cuGraphInstantiateWithFlags(double** exec, const double* graph, unsigned long long) {
+  return *exec = new double(*graph), success;
+}
+int cuGraphLaunch(const double* exec, void*) { return spend(*exec), success; }
+int cuGraphExecDestroy(double* exec) { return delete exec, success; }
+int cuGraphDestroy(double* graph) { return delete graph, success; }
+int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::size_t bytes, void*) {
+  constexpr std::size_t timed_alone = std::size_t{1} << 28;  // nobody looks at what so large a copy brings
+  if (bytes < timed_alone) std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  return spend(static_cast<double>(bytes) * 1e-6), success;
+}
+int cuMemAllocAsync(unsigned long long* address, std::size_t bytes, void*) { return cuMemAlloc_v2(address, bytes); }
+int cuMemFreeAsync(unsigned long long address, void*) { return cuMemFree_v2(address); }
+int cuDeviceGetDefaultMemPool(void** pool, int) { return *pool = &stream_object, success; }
+int cuMemPoolSetAttribute(void*, int, void*) { return success; }
+int cuDeviceGetPCIBusId(char* text, int length, int) {
+  return std::snprintf(text, static_cast<std::size_t>(length), "0000:00:00.0"), success;
+}
 
 }  // extern "C"
