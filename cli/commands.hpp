@@ -12,6 +12,7 @@ using Action = std::function<int()>;
 
 Action add_gemm(CLI::App& app);
 Action add_explain(CLI::App& app);
+Action add_plans(CLI::App& app);
 Action add_check(CLI::App& app);
 Action add_bench(CLI::App& app);
 Action add_info(CLI::App& app);

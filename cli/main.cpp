@@ -3,7 +3,7 @@
 //   0  success            1  a check or a verification failed            2  wrong use or input, or a result that could
 //   not be written
 //
-// Each command is a file of its own: gemm.cpp, explain.cpp, check.cpp, bench.cpp, info.cpp.
+// Each command is a file of its own: gemm.cpp, explain.cpp, plans.cpp, check.cpp, bench.cpp, info.cpp.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -105,11 +105,9 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "tilewright " TILEWRIGHT_VERSION, "print the version");
   app.footer(examples);
   app.require_subcommand(0, 1);
-  const std::pair<const char*, Action> commands[] = {{"gemm", add_gemm(app)},
-                                                     {"explain", add_explain(app)},
-                                                     {"check", add_check(app)},
-                                                     {"bench", add_bench(app)},
-                                                     {"info", add_info(app)}};
+  const std::pair<const char*, Action> commands[] = {{"gemm", add_gemm(app)},   {"explain", add_explain(app)},
+                                                     {"plans", add_plans(app)}, {"check", add_check(app)},
+                                                     {"bench", add_bench(app)}, {"info", add_info(app)}};
 
   try {
     app.parse(argc, argv);

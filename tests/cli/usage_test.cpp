@@ -36,6 +36,7 @@ TEST(Command, HelpOfEveryCommandFits80ColumnsAndHasExamples) {
                                                                                          {"gemm", "--help"},
                                                                                          {"gemm", "-h"},
                                                                                          {"explain", "--help"},
+                                                                                         {"plans", "--help"},
                                                                                          {"check", "--help"},
                                                                                          {"info", "--help"}}) {
     const Ran ran = folder.tilewright(arguments);
@@ -54,6 +55,11 @@ TEST(Command, HelpNamesEveryOptionOfTheCommands) {
        {"--output", "--slice-a", "--slice-b", "--ta", "--tb", "--in-dtype", "--out-dtype", "--target", "--plan",
         "--threads", "--workspace", "--verify", "--explain", "--json", "Exit codes"})
     EXPECT_TRUE(contains(gemm, option)) << option;
+  const std::string plans = folder.tilewright({"plans", "--help"}).out;
+  for (const char* option : {"--m ",    "--n ",        "--k ",    "--layout",  "--lda",     "--ldb",     "--ldc",
+                             "--dtype", "--out-dtype", "--suite", "--case",    "--target",  "--threads", "--workspace",
+                             "--plan",  "--all",       "--top",   "--measure", "--seconds", "--cache",   "--json"})
+    EXPECT_TRUE(contains(plans, option)) << option;
   const std::string explain = folder.tilewright({"explain", "--help"}).out;
   for (const char* option : {"--m ", "--n ", "--k ", "--layout", "--lda", "--ldb", "--ldc", "--dtype", "--out-dtype",
                              "--plan", "--program", "--step", "--element", "--shapes", "--cache", "--json"})

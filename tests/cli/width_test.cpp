@@ -44,6 +44,20 @@ TEST(CommandWidth, Explain) {
   }
 }
 
+TEST(CommandWidth, Plans) {
+  const Folder folder;
+  for (const std::vector<std::string>& problem : {std::vector<std::string>{"--m", "130", "--n", "70", "--k", "65"},
+                                                  {"--m", "4096", "--n", "50257", "--k", "768", "--layout", "nt"},
+                                                  {"--m", "1000000000", "--n", "1000000000", "--k", "1000000000"},
+                                                  {"--m", "0", "--n", "5", "--k", "5"}}) {
+    for (const char* target : {"cpu", "cuda"}) {
+      std::vector<std::string> arguments = {"plans", "--target", target};
+      arguments.insert(arguments.end(), problem.begin(), problem.end());
+      expect_narrow(folder, arguments);
+    }
+  }
+}
+
 TEST(CommandWidth, LastProgramOfALargeGrid) {
   const Folder folder;
   const std::vector<std::string> problem = {"explain", "--m",        "1000000000", "--n",          "1000000000",
@@ -74,7 +88,8 @@ TEST(CommandWidth, OtherCommands) {
 TEST(CommandWidth, Help) {
   const Folder folder;
   expect_narrow(folder, {"--help"});
-  for (const char* command : {"gemm", "explain", "check", "bench", "info"}) expect_narrow(folder, {command, "--help"});
+  for (const char* command : {"gemm", "explain", "plans", "check", "bench", "info"})
+    expect_narrow(folder, {command, "--help"});
 }
 
 }  // namespace
