@@ -145,17 +145,12 @@ std::string on_text(const PlansRun& run, i64 threads) {
   return fmt::format("on {} thread{} of this CPU", threads, threads == 1 ? "" : "s");
 }
 
-std::string rejected_text(const PlanTable& table) {
+std::string rejected_text(const PlanTable& table, const std::vector<std::string>& known) {
   if (table.list.rejected.empty()) return "";
-  std::string text = "\nNot on this device\n";
+  std::string text = "\nNot here\n";
   for (const Candidate& candidate : table.list.rejected) {
-    const std::vector<std::string> words = words_of(candidate.plan);
-    std::string name = words[0];
-    for (const std::string& word : words) {
-      const bool told = word.starts_with("order=") || word.starts_with("split=split_k") || word.find('=') == word.npos;
-      if (&word != &words[0] && told && word != "w1" && word != "s1") name += ' ' + word;
-    }
-    text += fmt::format("  {:<28} {}\n", name, plan::wrapped(candidate.rejected, 31));
+    const std::string name = short_text(candidate.plan, known);
+    text += fmt::format("  {}\n", plan::wrapped(fmt::format("{}: {}", name, candidate.rejected), 4));
   }
   return text;
 }
@@ -188,7 +183,7 @@ std::string plans_text(const PlansRun& run, const PlanTable& table, plan::Breadt
     if (run.measured) line += figures_of(table, at, on_gpu);
     text += with_plan(std::move(line), short_text(plans[at].plan, common));
   }
-  if (breadth == plan::Breadth::all) text += rejected_text(table);
+  if (breadth == plan::Breadth::all) text += rejected_text(table, common);
   text += failures_text(table) + '\n';
   text += named("default", to_string(table.list.chosen)) + named("why", table.list.reason);
   if (const auto best = table.best()) text += named("best", to_string(plans[*best].plan));
