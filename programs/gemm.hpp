@@ -17,6 +17,15 @@ struct GemmArgs {
   tile::Matrix<const In> a;  // (m, k)
   tile::Matrix<const In> b;  // (k, n)
   tile::Matrix<Out> c;       // (m, n)
+
+  /// The product of every `step`-th row of A, from `first` on, and of every so many columns of B.
+  TILEWRIGHT_KERNEL GemmArgs of_rows(i64 first, i64 step) const {
+    return {cdiv(m - first, step), n, k, tile::every(a, first, step), b, tile::every(c, first, step)};
+  }
+  TILEWRIGHT_KERNEL GemmArgs of_cols(i64 first, i64 step) const {
+    return {m, cdiv(n - first, step), k, a, tile::transposed(tile::every(tile::transposed(b), first, step)),
+            tile::transposed(tile::every(tile::transposed(c), first, step))};
+  }
 };
 
 template <Tiles T>

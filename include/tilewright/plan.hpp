@@ -40,9 +40,11 @@ struct Split {
 /// B, are read where they lie, converted, and multiplied at once: best for B with few rows of A, for A with few columns
 /// of B; of both, A alone is direct. On a GPU, async_copy: rows or columns of unit stride, aligned to 16, 8 or 4 bytes,
 /// are copied to shared memory asynchronously; realign: such rows of any alignment are copied as they lie and shifted
-/// there; tma, on compute capability 9.0: rows or columns of unit stride that start at multiples of 16 bytes are copied
-/// box by box, by a thread of its own, for both operands or for none. On both, gather: no axis has unit stride; element
-/// by element.
+/// there; tma, on compute capability 9.0: rows or columns of unit stride are copied box by box, by a thread of its own.
+/// Beside an operand by tma the other comes by tma or realign, the latter without shifting: wgmma takes it from
+/// registers, as its left operand, so if it is B, C^T = B^T * A^T is computed. Rows by tma that do not start at multiples
+/// of 16 bytes are A's alone, and a program takes every second, fourth or eighth of them (row_classes). On both targets,
+/// gather: no axis has unit stride; element by element.
 enum class Mover : unsigned char { pack, gather, direct, async_copy, realign, tma };
 std::string to_string(Mover mover);
 
@@ -90,6 +92,9 @@ struct PlanRequest {
 /// plan_value with the offending word and what is allowed.
 PlanRequest parse_plan(std::string_view text);
 
+/// Whether B is the left operand of the multiplying instruction: C is computed transposed.
+constexpr bool transposes(const Plan& plan) { return plan.a == Mover::tma && plan.b == Mover::realign; }
+
 /// The full text form. parse_plan(to_string(plan)) names every field of plan.
 std::string to_string(const Plan& plan);
 
@@ -110,6 +115,9 @@ struct LayoutClass {
 /// where a row of c is contiguous and "k" where a column is.) Axes of extent 0 or 1 count as unit, whatever their
 /// stride; a null data pointer (a view without memory, as explain has it) counts as aligned to 16 bytes.
 LayoutClass layout_class(const MatrixView& view, bool k_axis_is_cols);
+/// How many classes of rows an operand has, in each of which all rows start at the same byte of a chunk of 16: those
+/// whose numbers leave the same remainder. 1, 2, 4 or 8.
+constexpr i64 row_classes(const LayoutClass& layout) { return layout.alignment >= 16 ? 1 : 16 / layout.alignment; }
 std::string to_string(const LayoutClass& layout);
 
 /// One multiplication: C (m x n) = A (m x k) * B (k x n).

@@ -22,10 +22,13 @@ std::string_view name_of(Via via) {
   return via == Via::gather       ? "gather"
          : via == Via::async_copy ? "async_copy"
          : via == Via::realign    ? "realign"
-                                  : "tma";
+         : via == Via::tma        ? "tma"
+                                  : "classes";
 }
 
 constexpr int most_role_warps = 8;  // that multiply, beside those that bring blocks
+
+bool by_boxes(const Move& move) { return move.via == Via::tma || move.via == Via::classes; }
 
 /// What multiplies under a launch on an architecture.
 Tensor tensor_of(const Launch& how, const std::string& architecture) {
@@ -36,7 +39,7 @@ Tensor tensor_of(const Launch& how, const std::string& architecture) {
                           : fmt::format("a launch with wgmma on {}: it is there on sm_90a alone", architecture));
   }
   for (const Move& move : how.moves) {
-    if (move.via != Via::tma) continue;
+    if (!by_boxes(move)) continue;
     if (!on_device || !by_fours || how.tensor == Tensor::mma_sync || how.warps * how.teams > most_role_warps) {
       throw Error(
           ErrorCode::plan_unavailable,
@@ -53,7 +56,7 @@ void check_launch(const Launch& how) {
   if (how.stages < 1 || how.stages > most_stages) {
     throw Error(ErrorCode::plan_value, fmt::format("a launch of {} stages; give 1 to {}", how.stages, most_stages));
   }
-  const bool boxed = std::ranges::any_of(how.moves, [](const Move& move) { return move.via == Via::tma; });
+  const bool boxed = std::ranges::any_of(how.moves, by_boxes);
   if (how.teams < 1 || how.teams > 2 || (how.teams == 2 && !boxed)) {
     throw Error(ErrorCode::plan_value,
                 fmt::format("a launch of {} teams; give 1, or 2 where blocks come by tma", how.teams));
@@ -178,7 +181,7 @@ Config config_of(const Launch& how, const detail::Needs& needs, const std::strin
   Config config{how.warps, how.stages, tensor_of(how, architecture), {}, 0, 0, how.teams};
   const footprint::Need& need = config.tensor == Tensor::wgmma ? needs.wgmma : needs.mma_sync;
   std::copy(std::begin(how.moves), std::end(how.moves), std::begin(config.moves));
-  const footprint::Bytes& bytes = config.settles() ? need.settling : need.direct;
+  const footprint::Bytes& bytes = !config.settles() ? need.direct : config.roles() ? need.left : need.settling;
   config.ring_bytes = how.stages * bytes.stage + settled_blocks * bytes.settled;
   config.scratch_bytes = bytes.scratch;
   return config;
@@ -194,12 +197,13 @@ std::string unit_of(const KernelText& text, const Config& config, std::size_t ke
              "static_assert(sizeof(Kernel) == {} && sizeof(Args) == {}, \"the text names other types than the "
              "host's\");\n"
              "extern \"C\" __global__ void __launch_bounds__({}{}) tilewright_kernel(\n"
-             "    const __grid_constant__ Kernel kernel, const __grid_constant__ Args args,\n"
+             "    const __grid_constant__ Kernel kernel, const __grid_constant__ {} args,\n"
              "    const __grid_constant__ tilewright::tile::Grid grid, const __grid_constant__ tilewright::Order "
              "order{}) {{\n"
              "  tilewright::cuda::run{}<{}>(kernel, grid, order, args{});\n"
              "}}\n",
              text.kernel, text.args, kernel_size, args_size, config.block_threads(), config.roles() ? ", 1" : "",
+             config.in_parts() ? "tilewright::cuda::Parts<Args>" : "Args",
              config.roles() ? ", const __grid_constant__ tilewright::cuda::TensorMaps maps" : "",
              config.roles() ? "_roles" : "", text_of(config), config.roles() ? ", maps" : "");
 }
@@ -262,7 +266,7 @@ void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, v
 
 void detail::enqueue(const KernelText& text, const Launch& how, const Needs& needs, Bytes kernel, Bytes args) {
   for (const Move& move : how.moves) {
-    if (move.via == Via::tma) {
+    if (by_boxes(move)) {
       throw Error(ErrorCode::plan_unavailable,
                   "a launch of a kernel of one's own that moves by tma: only the operator makes tensor maps; give "
                   "async_copy");

@@ -1,10 +1,12 @@
 #include "gemm/cuda_kernel.hpp"
 
+#include <cstdint>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <tilewright/gemm.hpp>
+#include "cuda/tensor_map.hpp"
 #include "plan/gpu_planner.hpp"
 
 namespace tilewright::gemm_detail {
@@ -14,7 +16,10 @@ namespace {
 cuda::Move move_of(Mover mover, const MatrixView& view, int bytes) {
   cuda::Move move = cuda::mover_for(view);
   if (mover == Mover::gather) return {cuda::Via::gather, move.axis, 0};
-  if (mover == Mover::tma) return {cuda::Via::tma, move.axis, 0};
+  if (mover == Mover::tma) {
+    const bool aligned = layout_class(view, true).alignment >= 16;
+    return {aligned ? cuda::Via::tma : cuda::Via::classes, move.axis, 0};
+  }
   if (mover == Mover::realign) return {cuda::Via::realign, move.axis, 0};
   if (bytes != 0) move.bytes = bytes;
   return move;
@@ -25,6 +30,11 @@ std::string_view type_text(DType type) {
 }
 
 using cuda::detail::Needs;
+
+template <class E>
+tile::Matrix<E> matrix_of(const auto& view) {
+  return {static_cast<E*>(view.data), view.rows, view.cols, view.row_stride, view.col_stride};
+}
 
 template <std::size_t I, class In, class Out>
 Needs needs_of_tile(int warps) {
@@ -39,9 +49,10 @@ Needs needs_of_tile(int warps) {
 template <class In, class Out>
 Needs needs_of_types(const Plan& plan) {
   Needs needs;
+  const TileShape tile = plan::product_tile(plan);
   const auto try_all = [&]<std::size_t... I>(std::index_sequence<I...>) {
     const int warps = static_cast<int>(plan.warps);
-    ((plan.tile == plan::gpu_tiles[I].tile ? void(needs = needs_of_tile<I, In, Out>(warps)) : void()), ...);
+    ((tile == plan::gpu_tiles[I].tile ? void(needs = needs_of_tile<I, In, Out>(warps)) : void()), ...);
   };
   try_all(std::make_index_sequence<std::size(plan::gpu_tiles)>{});
   return needs;
@@ -56,20 +67,41 @@ Needs needs_of_input(const Plan& plan, DType output) {
 
 }  // namespace
 
+Product product_of(const Plan& plan, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c) {
+  if (!transposes(plan)) return {a, b, c, plan.tile};
+  return {b.transposed(), a.transposed(), c.transposed(), plan::product_tile(plan)};
+}
+
+CudaArgs cuda_args(const MatrixView& left, const MatrixView& right, const MutableMatrixView& out) {
+  return {out.rows, out.cols, left.cols, matrix_of<const f16>(left), matrix_of<const f16>(right), matrix_of<f16>(out)};
+}
+
+std::unique_ptr<cuda::Parts<CudaArgs>> cuda_parts(const Problem& problem, const Plan& plan, const Product& product) {
+  const bool left = !transposes(plan);
+  const MatrixView a = left ? product.left : product.right.transposed();
+  auto parts = std::make_unique<cuda::Parts<CudaArgs>>();
+  parts->args = cuda_args(product.left, product.right, product.out);
+  parts->classes = plan::classes_of(problem, plan);
+  parts->classes.base = static_cast<u32>(reinterpret_cast<std::uintptr_t>(a.data));
+  parts->classes.pitch = static_cast<u32>(a.row_stride * size_of(a.type));
+  cuda::class_maps(a, parts->classes, plan.tile.m, plan.tile.k, parts->maps);
+  return parts;
+}
+
 CudaKernel cuda_kernel(const Plan& plan, const MatrixView& a, const MatrixView& b, DType output) {
   CudaKernel kernel;
+  const Product product = product_of(plan, a, b, {nullptr, output, a.rows, b.cols, b.cols, 1});
   kernel.text = {{"programs/gemm.hpp"},
-                 fmt::format("tilewright::programs::Gemm<tilewright::programs::Tiles{{{}, {}, {}}}>", plan.tile.m,
-                             plan.tile.n, plan.tile.k),
+                 fmt::format("tilewright::programs::Gemm<tilewright::programs::Tiles{{{}, {}, {}}}>", product.tile.m,
+                             product.tile.n, product.tile.k),
                  fmt::format("tilewright::programs::GemmArgs<{}, {}>", type_text(a.type), type_text(output))};
   kernel.how.warps = static_cast<int>(plan.warps);
   kernel.how.stages = static_cast<int>(plan.stages);
   kernel.how.teams = static_cast<int>(plan.teams);
-  const MatrixView c{nullptr, output, a.rows, b.cols, b.cols, 1};
-  const int bytes = plan::copy_bytes(problem_of(a, b, c), plan);
+  const int bytes = plan::copy_bytes(problem_of(a, b, {nullptr, output, a.rows, b.cols, b.cols, 1}), plan);
   kernel.how.tensor = plan.mma == Mma::wgmma ? cuda::Tensor::wgmma : cuda::Tensor::mma_sync;
-  kernel.how.moves[0] = move_of(plan.a, a, bytes);
-  kernel.how.moves[1] = move_of(plan.b, b, bytes);
+  kernel.how.moves[0] = move_of(transposes(plan) ? plan.b : plan.a, product.left, bytes);
+  kernel.how.moves[1] = move_of(transposes(plan) ? plan.a : plan.b, product.right, bytes);
   kernel.needs = a.type == DType::f16    ? needs_of_input<f16>(plan, output)
                  : a.type == DType::bf16 ? needs_of_input<bf16>(plan, output)
                                          : needs_of_input<float>(plan, output);

@@ -2,8 +2,11 @@
 // who launch it (run_cuda.cpp), who compile it ahead (pack/) and who speak of it.
 #pragma once
 
+#include <memory>
+
 #include <programs/gemm.hpp>
 #include <tilewright/cuda.hpp>
+#include <tilewright/tile/cuda/parts.hpp>
 
 namespace tilewright::gemm_detail {
 
@@ -18,8 +21,20 @@ struct CudaKernel {
   static constexpr std::size_t kernel_bytes = 1, args_bytes = sizeof(CudaArgs);
 };
 
+/// What a plan has computed: C, or C transposed, from a left and a right operand.
+struct Product {
+  MatrixView left, right;  // (m, k) (k, n)
+  MutableMatrixView out;   // (m, n)
+  TileShape tile;
+};
+Product product_of(const Plan& plan, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c);
+
 /// The kernel of a plan of choose_gpu_plan for these operands, whose addresses and strides decide between 16, 8 and 4
 /// bytes and between the axes. output: C's element type.
 CudaKernel cuda_kernel(const Plan& plan, const MatrixView& a, const MatrixView& b, DType output);
+
+CudaArgs cuda_args(const MatrixView& left, const MatrixView& right, const MutableMatrixView& out);
+/// The arguments of a plan that takes A's rows by classes. Throws Error driver.
+std::unique_ptr<cuda::Parts<CudaArgs>> cuda_parts(const Problem& problem, const Plan& plan, const Product& product);
 
 }  // namespace tilewright::gemm_detail

@@ -1,6 +1,8 @@
 #include "gemm/run_cuda.hpp"
 
+#include <algorithm>
 #include <array>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
@@ -45,46 +47,40 @@ struct Key {
 struct Ready {
   Key key;
   cuda::Loaded loaded;
-  tile::Grid grid;
-  Order order;
-  TileShape tile;
-  int a_axis = 0, b_axis = 0;  // adjacent in shared memory
-  MatrixView a, b;             // what maps are of
+  Plan plan;
+  cuda::Move moves[2];  // of the left and the right operand
+  i64 tiles = 0;
+  MatrixView left, right, out;  // what maps and parts are of
   cuda::TensorMaps maps;
+  std::unique_ptr<cuda::Parts<CudaArgs>> parts;
 
-  /// The maps of a call's operands, which are often the last call's.
-  const cuda::TensorMaps* maps_of(const MatrixView& new_a, const MatrixView& new_b) {
-    if (loaded.most_blocks == 0) return nullptr;
-    if (a == new_a && b == new_b) return &maps;
+  /// Makes the maps of a call's operands, which are often the last call's.
+  void map(const Product& product) {
+    if (left == product.left && right == product.right && (parts == nullptr || out == MatrixView(product.out))) return;
     const cuda::CurrentDevice current(loaded.device);
-    if (a != new_a) maps.of[0] = cuda::tensor_map(new_a, tile.m, tile.k, a_axis);
-    if (b != new_b) maps.of[1] = cuda::tensor_map(new_b, tile.k, tile.n, b_axis);
-    a = new_a, b = new_b;
-    return &maps;
+    const TileShape& tile = product.tile;
+    if (moves[0].via == cuda::Via::tma) maps.of[0] = cuda::tensor_map(product.left, tile.m, tile.k, moves[0].axis);
+    if (moves[1].via == cuda::Via::tma) maps.of[1] = cuda::tensor_map(product.right, tile.k, tile.n, moves[1].axis);
+    if (moves[0].via == cuda::Via::classes || moves[1].via == cuda::Via::classes) {
+      parts = cuda_parts(key.problem, plan, product);
+    }
+    left = product.left, right = product.right, out = product.out;
   }
 };
 
 Ready make_ready(const Key& key, const MatrixView& a, const MatrixView& b) {
   const Plan plan = cuda_plan(key.problem, key.request, key.device).plan;
-  const i64 tiles = cdiv(key.problem.m, plan.tile.m) * cdiv(key.problem.n, plan.tile.n);
-  if (tiles == 0) return {key, {}, {0}, plan.order, plan.tile, 0, 0, {}, {}, {}};
+  Ready ready;
+  ready.key = key;
+  ready.plan = plan;
+  ready.tiles = plan::tile_rows(key.problem, plan) * cdiv(key.problem.n, plan.tile.n);
+  if (ready.tiles == 0) return ready;
   CudaKernel kernel = cuda_kernel(plan, a, b, key.problem.output);
   kernel.how.device = key.device;
-  return {key,
-          cuda::load_kernel(kernel.text, kernel.how, kernel.needs, CudaKernel::kernel_bytes, CudaKernel::args_bytes),
-          {tiles},
-          plan.order,
-          plan.tile,
-          kernel.how.moves[0].axis,
-          kernel.how.moves[1].axis,
-          {},
-          {},
-          {}};
-}
-
-template <class E>
-tile::Matrix<E> matrix_of(const auto& view) {
-  return {static_cast<E*>(view.data), view.rows, view.cols, view.row_stride, view.col_stride};
+  std::copy_n(kernel.how.moves, 2, ready.moves);
+  ready.loaded =
+      cuda::load_kernel(kernel.text, kernel.how, kernel.needs, CudaKernel::kernel_bytes, CudaKernel::args_bytes);
+  return ready;
 }
 
 }  // namespace
@@ -122,11 +118,13 @@ void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, 
   const Key key{problem, options.plan, device, gather_axis(problem.a, a), gather_axis(problem.b, b)};
   Ready& ready = kept[key.slot(kept.size())];
   if (ready.key != key) ready = make_ready(key, a, b);
-  if (ready.grid.programs() == 0) return;
+  if (ready.tiles == 0) return;
   constexpr programs::Gemm<programs::Tiles{}> kernel;  // empty, as that of every tile is
-  const CudaArgs args{problem.m,        problem.n, problem.k, matrix_of<const f16>(a), matrix_of<const f16>(b),
-                      matrix_of<f16>(c)};
-  cuda::enqueue(ready.loaded, ready.grid, ready.order, options.stream, &kernel, &args, ready.maps_of(a, b));
+  const Product product = product_of(ready.plan, a, b, c);
+  if (ready.loaded.most_blocks > 0) ready.map(product);
+  const CudaArgs args = cuda_args(product.left, product.right, product.out);
+  const void* const given = ready.parts ? static_cast<const void*>(ready.parts.get()) : &args;
+  cuda::enqueue(ready.loaded, {ready.tiles}, ready.plan.order, options.stream, &kernel, given, &ready.maps);
 }
 
 }  // namespace tilewright::gemm_detail

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <tilewright/error.hpp>
+#include <tilewright/tile/cuda/layout.hpp>
 #include "plan/number.hpp"
 #include "plan/request.hpp"
 
@@ -26,6 +27,9 @@ constexpr double memory_rate = 4.2e6;
 // way into one multiprocessor, and an output whose store nothing hides.
 constexpr double boxed_multiply_time = 0.4 / (128 * 128 * 64), boxed_byte_time = 0.9e-5;
 constexpr double boxed_store_time = 2.5 / (128 * 256);
+// A byte of rows that come by classes takes as long as so many others. Beside a left block that stays raw, a step of 64
+// elements of K takes so long, and for each output so much longer.
+constexpr double class_byte_cost = 2.7, raw_step_time = 0.26, raw_output_time = 2.36e-5;
 // Of others: an element of K of a tile of BM x BN costs a multiprocessor BM * BN multiplications and the way of BM + BN
 // operands, each of which takes as long as so many multiplications by wgmma.
 constexpr double operand_cost = 256, multiply_time = 1 / 1.3e7;
@@ -44,6 +48,11 @@ bool has_boxes(const LayoutClass& layout) {
   return layout.unit != UnitAxis::none && layout.alignment >= 16 && layout.forward;
 }
 
+/// Rows of A that start anywhere come as boxes class by class.
+bool has_row_classes(const LayoutClass& a) { return a.unit == UnitAxis::k && a.alignment >= 2 && a.forward; }
+/// What the left operand of wgmma may be as it lies in memory.
+bool may_stay_raw(const LayoutClass& layout) { return layout.unit != UnitAxis::none && layout.forward; }
+
 /// An empty sum has nothing to make a map of.
 bool fits_boxes(const Problem& problem) {
   return problem.k > 0 && std::max({problem.m, problem.n, problem.k}) < most_boxed;
@@ -52,8 +61,9 @@ bool fits_boxes(const Problem& problem) {
 void check_mover(const std::optional<Mover>& mover, const LayoutClass& layout, std::string_view operand) {
   if (!mover || *mover == Mover::gather) return;
   check_target(*mover, Target::cuda, operand);
+  const bool boxes = has_boxes(layout) || (operand == "a" && has_row_classes(layout));
   const bool allowed = layout.unit != UnitAxis::none &&
-                       (*mover == Mover::realign || (*mover == Mover::tma ? has_boxes(layout) : layout.alignment >= 4));
+                       (*mover == Mover::realign || (*mover == Mover::tma ? boxes : layout.alignment >= 4));
   if (!allowed) {
     throw Error(
         ErrorCode::plan_value,
@@ -91,12 +101,9 @@ void check_request(const Problem& problem, const PlanRequest& request) {
   }
   check_mover(request.a, problem.a, "a");
   check_mover(request.b, problem.b, "b");
-  if (request.a && request.b && (request.a == Mover::tma) != (request.b == Mover::tma)) {
-    unavailable(
-        fmt::format("a={} b={}: both operands come by tma, or none.", to_string(*request.a), to_string(*request.b)));
-  }
 }
 
+bool boxed(const Plan& plan) { return plan.a == Mover::tma || plan.b == Mover::tma; }
 bool settles(const Plan& plan) { return plan.a == Mover::realign || plan.b == Mover::realign; }
 
 // Plans that are taken without being asked for are few: the kernel of each, for all element types and layouts, is
@@ -122,13 +129,19 @@ struct Movers {
 Movers default_movers(const Problem& problem, const GpuTile& entry, const PlanRequest& request,
                       const GpuDescription& gpu) {
   const TileShape& tile = entry.tile;
-  const i64 warps = request.warps.value_or(entry.tma.warps);
-  const bool asked = request.a.value_or(Mover::tma) == Mover::tma && request.b.value_or(Mover::tma) == Mover::tma &&
-                     request.mma.value_or(Mma::wgmma) == Mma::wgmma;
-  const bool boxes = has_boxes(problem.a) && has_boxes(problem.b) && fits_boxes(problem);
-  if (asked && boxes && entry.tma.warps > 0 && gpu_mma(problem.input, tile, warps, gpu) == Mma::wgmma &&
-      !converts(problem)) {
-    return {Mover::tma, Mover::tma};
+  const auto asked = [&](Mover a, Mover b) { return request.a.value_or(a) == a && request.b.value_or(b) == b; };
+  const auto in_roles = [&](const Team& team) {
+    return team.warps > 0 && gpu_mma(problem.input, tile, request.warps.value_or(team.warps), gpu) == Mma::wgmma;
+  };
+  if (fits_boxes(problem) && !converts(problem) && request.mma.value_or(Mma::wgmma) == Mma::wgmma) {
+    const bool classes = has_row_classes(problem.a), a_boxes = has_boxes(problem.a), b_boxes = has_boxes(problem.b);
+    const bool boxes = b_boxes && (a_boxes || (classes && problem.b.unit == UnitAxis::mn));
+    if (in_roles(entry.tma) && boxes && asked(Mover::tma, Mover::tma)) return {Mover::tma, Mover::tma};
+    if (in_roles(entry.raw) && !boxes) {
+      const bool left_a = b_boxes && may_stay_raw(problem.a), left_b = (a_boxes || classes) && may_stay_raw(problem.b);
+      if (left_a && asked(Mover::realign, Mover::tma)) return {Mover::realign, Mover::tma};
+      if (left_b && asked(Mover::tma, Mover::realign)) return {Mover::tma, Mover::realign};
+    }
   }
   const Movers own{gpu_mover(problem.a), gpu_mover(problem.b)};
   const auto one_of = [&](Mover mover) { return own.a == mover || own.b == mover; };
@@ -142,14 +155,15 @@ Movers default_movers(const Problem& problem, const GpuTile& entry, const PlanRe
 /// What multiplies, and the warps and stages that go with it.
 void set_team(Plan& plan, const GpuTile& entry, const Problem& problem, const PlanRequest& request,
               const GpuDescription& gpu) {
-  const bool boxes = plan.a == Mover::tma && plan.b == Mover::tma;
+  const bool boxes = boxed(plan), both = plan.a == plan.b;
   // Small tiles of blocks that all threads copy wait for the copies: wgmma needs no kernels of its own there.
   const bool everywhere = request.mma == Mma::mma_sync || (!request.tile && entry.tile == middle_tile && !boxes);
   const bool on_wgmma =
       !everywhere && gpu_mma(problem.input, entry.tile, request.warps.value_or(entry.wgmma.warps), gpu) == Mma::wgmma;
-  const auto& [warps, stages, teams] = boxes && entry.tma.warps > 0 ? entry.tma
-                                       : on_wgmma                   ? entry.wgmma
-                                                                    : entry.mma_sync;
+  const auto& [warps, stages, teams] = boxes && both && entry.tma.warps > 0    ? entry.tma
+                                       : boxes && !both && entry.raw.warps > 0 ? entry.raw
+                                       : on_wgmma                              ? entry.wgmma
+                                                                               : entry.mma_sync;
   plan.warps = request.warps.value_or(warps);
   if (problem.input == DType::f32) {
     plan.mma = Mma::fma, plan.stages = f32_stages;
@@ -165,11 +179,30 @@ void set_team(Plan& plan, const GpuTile& entry, const Problem& problem, const Pl
 
 /// Whether a plan is one that is taken without being asked for.
 bool by_default(const Plan& plan, const Problem& problem) {
-  constexpr TileShape boxed[] = {{64, 64, 64}, {64, 128, 64}, {128, 128, 64}, {128, 256, 64}};
-  if (plan.a == Mover::tma) return std::ranges::find(boxed, plan.tile) != std::end(boxed);
+  constexpr TileShape boxes[] = {{64, 64, 64}, {64, 128, 64}, {128, 128, 64}, {128, 256, 64}};
+  constexpr TileShape in_classes{128, 192, 64};
+  constexpr TileShape raw[] = {{64, 128, 64}, {128, 128, 64}, {128, 256, 64}};
+  if (boxed(plan)) {
+    if (row_classes(problem.a) > 1 && plan.tile == in_classes) return true;
+    return plan.a == plan.b ? std::ranges::find(boxes, plan.tile) != std::end(boxes)
+                            : std::ranges::find(raw, product_tile(plan)) != std::end(raw);
+  }
   if (plan.a == Mover::gather || plan.b == Mover::gather) return plan.tile == gathered_tile(problem.input);
   if (plan.tile == middle_tile || converts(problem)) return plan.tile == middle_tile;
   return plan.tile == large_tile(plan, problem.input) || (plan.tile == short_tile && problem.input != DType::f32);
+}
+
+/// Why tma does not bring the operands of a plan; empty if it does.
+std::string boxes_missing(const Plan& plan, const Problem& problem) {
+  if (plan.a == plan.b) {
+    return has_boxes(problem.a) || problem.b.unit != UnitAxis::k
+               ? std::string()
+               : "a and b by tma want rows of a at multiples of 16 bytes, or rows of b that run along N";
+  }
+  const bool left_a = plan.a == Mover::realign, left_b = plan.b == Mover::realign;
+  if (!left_a && !left_b) return "beside an operand by tma the other comes by tma or realign";
+  return may_stay_raw(left_a ? problem.a : problem.b) ? std::string()
+                                                      : "an operand that stays raw beside tma runs forwards";
 }
 
 /// Why a plan does not run on a device; empty if it does.
@@ -179,16 +212,17 @@ std::string rejection_of(const Plan& plan, const GpuTile& entry, const Problem& 
                                    plan.tile.m, plan.warps)
                      : std::string("mma=wgmma wants a device of compute capability 9.0");
   }
-  if (plan.a == Mover::tma || plan.b == Mover::tma) {
-    if (plan.a != plan.b) return "both operands come by tma, or none";
-    if (entry.tma.warps == 0) return "tma brings no blocks of this tile";
+  if (boxed(plan)) {
+    const std::string reason = boxes_missing(plan, problem);
+    if (!reason.empty()) return reason;
+    if ((plan.a == plan.b ? entry.tma : entry.raw).warps == 0) return "tma brings no such blocks of this tile";
     if (!fits_boxes(problem)) return "tma wants a K of 1 or more and extents below 2,147,483,648";
     if (plan.mma != Mma::wgmma) return "tma wants mma=wgmma";
     if (plan.warps * plan.teams > 8) {
       return fmt::format("{} teams of {} warps want more registers than there are", plan.teams, plan.warps);
     }
   } else if (plan.teams > 1) {
-    return fmt::format("t{} wants a=tma b=tma", plan.teams);
+    return fmt::format("t{} wants blocks that come by tma", plan.teams);
   }
   const i64 accumulators = plan.tile.m * plan.tile.n / (plan.warps * warp_threads);
   if (accumulators > most_accumulators) {
@@ -209,23 +243,28 @@ double slowdown_of(Mma mma) { return mma == Mma::wgmma ? 1 : mma == Mma::fma ? f
 /// What a model needs of a plan, as real numbers.
 struct Amounts {
   double programs, steps, outputs, elements;  // of a tile: outputs, and operands of a step
+  double a_elements;                          // of those, A's
   double operand_bytes;                       // of A and B, each read once
 
   Amounts(const Problem& problem, const Plan& plan)
-      : programs(static_cast<double>(cdiv(problem.m, plan.tile.m)) * static_cast<double>(cdiv(problem.n, plan.tile.n))),
+      : programs(static_cast<double>(tile_rows(problem, plan)) * static_cast<double>(cdiv(problem.n, plan.tile.n))),
         steps(static_cast<double>(cdiv(problem.k, plan.tile.k))),
         outputs(static_cast<double>(plan.tile.m * plan.tile.n)),
         elements(static_cast<double>((plan.tile.m + plan.tile.n) * plan.tile.k)),
+        a_elements(static_cast<double>(plan.tile.m * plan.tile.k)),
         operand_bytes((static_cast<double>(problem.m) + static_cast<double>(problem.n)) *
                       static_cast<double>(problem.k) * static_cast<double>(size_of(problem.input))) {}
 };
 
 /// Of a plan by tma: multiprocessors take programs in rounds. Small boxes do not reach the memory's rate.
-double boxed_microseconds(const Amounts& of, const Plan& plan, const GpuDescription& gpu) {
+double boxed_microseconds(const Amounts& of, const Plan& plan, bool in_classes, const GpuDescription& gpu) {
   const double rounds = std::ceil(of.programs / static_cast<double>(gpu.multiprocessors));
   const double edges = static_cast<double>(plan.tile.m + plan.tile.n), rate = memory_rate * edges / (edges + 64);
+  const double bytes = 2 * (of.elements + (in_classes ? (class_byte_cost - 1) * of.a_elements : 0));
   const double step =
-      std::max(of.outputs * static_cast<double>(plan.tile.k) * boxed_multiply_time, of.elements * 2 * boxed_byte_time);
+      plan.a != plan.b
+          ? (raw_step_time + of.outputs * raw_output_time) * static_cast<double>(plan.tile.k) / 64
+          : std::max(of.outputs * static_cast<double>(plan.tile.k) * boxed_multiply_time, bytes * boxed_byte_time);
   const double store = (plan.teams > 1 ? 1 : rounds) * of.outputs * boxed_store_time;
   return launch_time + std::max(rounds * of.steps * step, of.operand_bytes / rate) + store;
 }
@@ -248,11 +287,29 @@ double copied_microseconds(const Amounts& of, const Plan& plan, DType input, con
 
 double modelled_microseconds(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
   const Amounts amounts(problem, plan);
-  return plan.a == Mover::tma ? boxed_microseconds(amounts, plan, gpu)
+  return boxed(plan) ? boxed_microseconds(amounts, plan, row_classes(problem.a) > 1, gpu)
                               : copied_microseconds(amounts, plan, problem.input, gpu);
 }
 
 }  // namespace
+
+TileShape product_tile(const Plan& plan) {
+  return transposes(plan) ? TileShape{plan.tile.n, plan.tile.m, plan.tile.k} : plan.tile;
+}
+
+cuda::Classes classes_of(const Problem& problem, const Plan& plan) {
+  constexpr i64 most_lines = 8, long_sum = 1024;
+  const i64 chunks = plan.a == Mover::tma ? row_classes(problem.a) : 1;
+  cuda::Classes best = cuda::classes_of(problem.m, plan.tile.m, chunks, 1);
+  // Beginning a sum at a line's beginning may take a step more.
+  for (i64 lines = 2; chunks > 1 && problem.k >= long_sum && lines <= most_lines; lines *= 2) {
+    const cuda::Classes more = cuda::classes_of(problem.m, plan.tile.m, chunks, lines);
+    if (more.tiles() <= best.tiles()) best = more;
+  }
+  return best;
+}
+
+i64 tile_rows(const Problem& problem, const Plan& plan) { return classes_of(problem, plan).tiles(); }
 
 Mover gpu_mover(const LayoutClass& layout) {
   if (layout.unit == UnitAxis::none) return Mover::gather;
@@ -278,11 +335,20 @@ i64 shared_bytes_of(const Plan& plan, DType input) {
   // Rows that are realigned arrive with 32 bytes more each, along the axis that makes more of them, and settle in two
   // blocks besides; those of the left operand of wgmma do not.
   const auto raw = [&](i64 edge) { return whole(edge * plan.tile.k * element + 32 * std::max(edge, plan.tile.k)); };
-  const i64 stage = settles(plan) ? raw(plan.tile.m) + raw(plan.tile.n) : left + right;
-  // Each warp stages 16 rows of its part of the output behind them, of at most 256 bytes and 16 more.
-  const i64 staging = plan.teams * plan.warps * 16 * (256 + 16);
-  const i64 barriers = plan.a == Mover::tma ? 16 * plan.stages + 8 * plan.teams : 0;
-  const i64 settled = !settles(plan) ? 0 : plan.mma == Mma::wgmma ? right : left + right;
+  // Beside boxes rows have 32 bytes more each, and every four of them if they run along the edge.
+  const auto rows = [&](i64 edge) {
+    return whole(std::max(edge * (plan.tile.k * element + 32), plan.tile.k * (edge * element + 32 + 8)));
+  };
+  const i64 stage = boxed(plan)     ? (plan.a == Mover::tma ? left : rows(plan.tile.m)) +
+                                      (plan.b == Mover::tma ? right : rows(plan.tile.n))
+                    : settles(plan) ? raw(plan.tile.m) + raw(plan.tile.n)
+                                    : left + right;
+  // Each warp stages 16 rows of its part of the output behind them, each 16 bytes longer.
+  const int line = cuda::staged_line({static_cast<int>(plan.warps), plan.mma == Mma::wgmma ? cuda::Tensor::wgmma
+                                                                                            : cuda::Tensor::mma_sync});
+  const i64 staging = plan.teams * plan.warps * 16 * (line + 16);
+  const i64 barriers = boxed(plan) ? 16 * plan.stages + 8 * plan.teams : 0;
+  const i64 settled = !settles(plan) || boxed(plan) ? 0 : plan.mma == Mma::wgmma ? right : left + right;
   return plan.stages * stage + 2 * settled + staging + barriers;
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 
 #include <tilewright/plan.hpp>
+#include <tilewright/tile/cuda/parts.hpp>
 
 namespace tilewright::plan {
 
@@ -19,24 +20,37 @@ struct GpuDescription {
 struct Team {
   int warps, stages, teams = 1;
 };
-/// A tile with the teams that go with it, where 16-bit elements are multiplied by mma.sync, by wgmma, and by wgmma with
-/// blocks that come by tma (0 warps: not under this tile).
+/// A tile with the teams that go with it, where 16-bit elements are multiplied by mma.sync, by wgmma, by wgmma with
+/// blocks that come by tma, and with a left block that stays as it lies in memory and a right one by tma (0 warps: not
+/// under this tile).
 struct GpuTile {
   TileShape tile;
-  Team mma_sync, wgmma, tma;
+  Team mma_sync, wgmma, tma, raw{0, 0};
 };
 
 /// The tiles that the operator's program is launched with: one table for the planner and for the code that launches.
 /// The first serves products with a short side.
 inline constexpr std::array gpu_tiles = {
-    GpuTile{{16, 64, 64}, {4, 4}, {4, 4}, {0, 0}},      GpuTile{{64, 32, 32}, {4, 3}, {4, 3}, {0, 0}},
-    GpuTile{{64, 64, 64}, {4, 3}, {4, 3}, {4, 12, 2}},  GpuTile{{64, 64, 128}, {4, 3}, {4, 3}, {0, 0}},
-    GpuTile{{128, 128, 32}, {4, 4}, {4, 3}, {0, 0}},    GpuTile{{64, 128, 64}, {4, 3}, {4, 3}, {4, 8, 2}},
-    GpuTile{{128, 128, 64}, {8, 2}, {4, 3}, {4, 6, 2}}, GpuTile{{128, 192, 64}, {8, 2}, {8, 3}, {8, 4}},
-    GpuTile{{64, 256, 64}, {8, 2}, {8, 3}, {4, 5, 2}},  GpuTile{{128, 256, 64}, {8, 2}, {8, 3}, {8, 4}},
-    GpuTile{{256, 128, 64}, {8, 2}, {8, 3}, {8, 4}},
+    GpuTile{{16, 64, 64}, {4, 4}, {4, 4}, {0, 0}},
+    GpuTile{{64, 32, 32}, {4, 3}, {4, 3}, {0, 0}},
+    GpuTile{{64, 64, 64}, {4, 3}, {4, 3}, {4, 12, 2}, {4, 10, 2}},
+    GpuTile{{64, 64, 128}, {4, 3}, {4, 3}, {0, 0}},
+    GpuTile{{128, 128, 32}, {4, 4}, {4, 3}, {0, 0}},
+    GpuTile{{64, 128, 64}, {4, 3}, {4, 3}, {4, 8, 2}, {4, 7, 2}},
+    GpuTile{{128, 64, 64}, {4, 3}, {4, 3}, {0, 0}, {4, 7, 2}},
+    GpuTile{{128, 128, 64}, {8, 2}, {4, 3}, {4, 6, 2}, {8, 5}},
+    GpuTile{{128, 192, 64}, {8, 2}, {8, 3}, {8, 4}},
+    GpuTile{{64, 256, 64}, {8, 2}, {8, 3}, {4, 5, 2}},
+    GpuTile{{128, 256, 64}, {8, 2}, {8, 3}, {8, 4}, {8, 4}},
+    GpuTile{{256, 128, 64}, {8, 2}, {8, 3}, {8, 4}, {8, 4}},
 };
 
+/// A plan's tile in the product that is computed, which is C^T = B^T * A^T if the plan transposes.
+TileShape product_tile(const Plan& plan);
+/// The classes in which programs take rows of A; a single one if they take adjacent rows.
+cuda::Classes classes_of(const Problem& problem, const Plan& plan);
+/// The rows of tiles: where programs take rows of A by classes, those of each class.
+i64 tile_rows(const Problem& problem, const Plan& plan);
 /// The mover of an operand of this layout class.
 Mover gpu_mover(const LayoutClass& layout);
 /// What multiplies elements of a type in a tile that so many warps share: wgmma wants 64 rows for each four of them.

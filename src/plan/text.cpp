@@ -183,7 +183,8 @@ std::string to_string(const Plan& plan) {
       plan.order.kind == OrderKind::linear ? "linear" : fmt::format("grouped({})", plan.order.group);
   const std::string split = plan.split.kind == SplitKind::none ? "none" : fmt::format("split_k({})", plan.split.parts);
   // Teams are a matter of plans by tma alone.
-  const std::string teams = plan.teams > 1 || plan.a == Mover::tma ? fmt::format(" t{}", plan.teams) : "";
+  const bool boxed = plan.a == Mover::tma || plan.b == Mover::tma;
+  const std::string teams = plan.teams > 1 || boxed ? fmt::format(" t{}", plan.teams) : "";
   return fmt::format("{}x{}x{} w{} s{}{} order={} split={} a={} b={} mma={}", plan.tile.m, plan.tile.n, plan.tile.k,
                      plan.warps, plan.stages, teams, order, split, name_in(movers, plan.a), name_in(movers, plan.b),
                      name_in(mmas, plan.mma));

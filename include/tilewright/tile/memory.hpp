@@ -6,6 +6,7 @@
 #pragma once
 
 #include <tilewright/tile/mask.hpp>
+#include <tilewright/tile/order.hpp>
 
 namespace tilewright::tile {
 
@@ -80,6 +81,17 @@ struct Matrix {
   i64 rows, cols;
   i64 row_stride, col_stride;
 };
+
+/// The same elements with rows and columns exchanged.
+template <Element E>
+constexpr Matrix<E> transposed(const Matrix<E>& m) {
+  return {m.ptr, m.cols, m.rows, m.col_stride, m.row_stride};
+}
+/// Every step-th row, from `first` on.
+template <Element E>
+constexpr Matrix<E> every(const Matrix<E>& m, i64 first, i64 step) {
+  return {m.ptr + first * m.row_stride, cdiv(m.rows - first, step), m.cols, m.row_stride * step, m.col_stride};
+}
 
 /// A vector that a kernel reads or writes.
 template <Element E>

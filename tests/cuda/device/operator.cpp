@@ -122,6 +122,42 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
       }
     }
   }
+  // Rows that start anywhere beside boxes: A's by classes, or the left operand's as they lie in memory. Extents of an
+  // operand that is to come in boxes of its own are multiples of 8.
+  enum : std::size_t { packed, by_1, by_2, by_4, transposed = 5, transposed_by_1, off_by_one = 8 };
+  struct Odd {
+    std::string movers;
+    std::vector<Shape> shapes;
+    std::vector<std::size_t> a, b;
+  };
+  const std::vector<Shape> any = {{131, 257, 77}, {9, 300, 1001}, {1505, 600, 130}};
+  const std::vector<Odd> odd = {
+      {"a=tma b=tma", {{131, 264, 77}, {5, 64, 8}, {1505, 2304, 200}}, {by_1, by_2, by_4, off_by_one}, {packed}},
+      {"a=realign b=tma",
+       {{131, 264, 72}, {5, 64, 1000}, {1505, 2304, 200}},
+       {by_1, by_2, by_4, off_by_one, transposed, transposed_by_1},
+       {packed, transposed}},
+      {"a=tma b=realign", {{131, 257, 72}, {520, 70, 1000}}, {packed}, {packed, by_1, by_2, transposed_by_1}},
+      {"a=tma b=realign", {{136, 257, 77}, {1504, 600, 130}}, {transposed}, {packed, by_1, off_by_one, transposed_by_1}},
+      {"a=tma b=realign", any, {by_1, by_2, by_4, off_by_one}, {packed, by_1, transposed, transposed_by_1, off_by_one}}};
+  for (const Odd& o : odd) {
+    for (const Shape& s : o.shapes) {
+      if (reduced && s.m > 300) continue;
+      for (const plan::GpuTile& tile : plan::gpu_tiles) {
+        const plan::Team& team = o.movers == "a=tma b=tma" ? tile.tma : tile.raw;
+        if (team.warps == 0) continue;
+        for (const std::size_t a : o.a) {
+          for (const std::size_t b : o.b) {
+            const Type in = reduced || (a + b) % 3 != 0 ? Type::f16 : Type::bf16;
+            const Type out = (a + b) % 4 == 0 ? Type::f32 : in;
+            const Layout* const lc = &outputs[static_cast<std::size_t>(random.whole(0, 6))];
+            add({s, in, out, &inputs[a], &inputs[b], lc, (a + b) % 2 == 0 ? Edge::end : Edge::begin,
+                 fmt::format("{}x{}x{} {}", tile.tile.m, tile.tile.n, tile.tile.k, o.movers)});
+          }
+        }
+      }
+    }
+  }
   cases.push_back({"operator.two_places", two_places});
   cases.push_back({"operator.empty", empty});
 }

@@ -13,6 +13,7 @@ enum class Via : unsigned char {
   async_copy,  // cp.async of `bytes`: unit stride along one axis, rows that start at multiples of `bytes`
   realign,     // unit stride, rows that start anywhere: aligned 16-byte loads, shifted in registers
   tma,         // boxes of a tensor map, by threads of their own: unit stride, rows that start at multiples of 16 bytes
+  classes,     // the same for rows that start anywhere, of which a program takes those of one class: parts.hpp
 };
 
 /// One operand's mover, as the launcher promises that its memory allows.
@@ -55,25 +56,25 @@ struct Config {
   /// The threads that a program's values are distributed over.
   constexpr int threads() const { return warps * 32; }
   /// Whether blocks are brought by threads of their own (roles.hpp), four warps behind the others.
-  constexpr bool roles() const {
-    for (const Move& move : moves) {
-      if (move.via == Via::tma) return true;
-    }
-    return false;
-  }
+  constexpr bool roles() const { return takes(Via::tma) || in_parts(); }
+  /// Whether the launch's arguments are Parts.
+  constexpr bool in_parts() const { return takes(Via::classes); }
   constexpr int block_threads() const { return threads() * teams + (roles() ? 128 : 0); }
   /// Two barriers a stage and one a team, behind everything else.
   constexpr int barrier_bytes() const { return roles() ? 16 * stages + 8 * teams : 0; }
   constexpr int shared_bytes() const { return ring_bytes + scratch_bytes * teams + barrier_bytes(); }
   constexpr Team team() const { return {warps, tensor}; }
   /// Whether some block arrives as it lies in memory and is settled afterwards.
-  constexpr bool settles() const {
+  constexpr bool settles() const { return takes(Via::realign); }
+  constexpr Move move(int operand) const { return operand < most_moves ? moves[operand] : Move{}; }
+
+ private:
+  constexpr bool takes(Via via) const {
     for (const Move& move : moves) {
-      if (move.via == Via::realign) return true;
+      if (move.via == via) return true;
     }
     return false;
   }
-  constexpr Move move(int operand) const { return operand < most_moves ? moves[operand] : Move{}; }
 };
 
 }  // namespace tilewright::cuda

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <tilewright/tile/cuda/multiply.hpp>
+#include <tilewright/tile/cuda/rows.hpp>
 #include <tilewright/tile/cuda/staged.hpp>
 #include <tilewright/tile/cuda/store.hpp>
 #include <tilewright/tile/tile.hpp>
@@ -92,7 +93,7 @@ class Tile : public tile::Value {
     using Own = typename Pick<slice_of<L, P::rows, P::cols>, L, Fragments<P::rows, P::cols, C.team()>>::type;
     return Tile<typename tile::Load<P, Mask>::element, P::rows, P::cols, Own, C>::read(load);
   }
-  /// One in shared memory: Staged or Raw.
+  /// One in shared memory: Staged, Raw or Rows.
   template <template <class, int, int, int, class> class In, class E, int R, int K, int Axis, class Work>
   __device__ auto materialize(const In<E, R, K, Axis, Work>& staged) const {
     using Own = typename Pick<slice_of<L, R, K>, L, Fragments<R, K, C.team()>>::type;
@@ -359,6 +360,12 @@ class Tile : public tile::Value {
     using Block = typename Raw<E, R, K, Axis, Work>::Block;
     static constexpr bool staged = false;
   };
+  template <class E, int R, int K, int Axis, class Work>
+  struct OperandOf<Rows<E, R, K, Axis, Work>> {
+    template <int>
+    using Block = typename Rows<E, R, K, Axis, Work>::Block;
+    static constexpr bool staged = true;
+  };
   template <class E, int R, int K, class D>
   struct OperandOf<Tile<E, R, K, D, C>> {
     template <int>
@@ -390,6 +397,11 @@ class Tile : public tile::Value {
   template <int, class E, int R, int K, int Axis, class Work>
   __device__ static u32 bring(const Staged<E, R, K, Axis, Work>& staged, u32) {
     return staged.address;
+  }
+  template <int Which, class E, int R, int K, int Axis, class Work>
+  __device__ static auto bring(const Rows<E, R, K, Axis, Work>& rows, u32) {
+    static_assert(Which == 0 && L::groups, "cuda: rows as they lie in memory are a left operand of wgmma");
+    return rows;
   }
   /// Where wgmma takes it from registers, as it is; else element by element.
   template <int Which, class E, int R, int K, int Axis, class Work>

@@ -14,8 +14,11 @@ namespace tilewright::cuda {
 /// Which program this is. A launch has fewer than 2^31 of them, so their numbers take divisions of 32 bits.
 class Numbered {
  public:
-  __device__ Numbered(const tile::Grid& grid, const Order& order, u32 number)
-      : grid_{static_cast<u32>(grid.x), static_cast<u32>(grid.y), static_cast<u32>(grid.z)}, order_(order) {
+  /// placed: its output tile, if not the order decides.
+  __device__ Numbered(const tile::Grid& grid, const Order& order, u32 number, const TileCoord& placed = {-1, -1})
+      : grid_{static_cast<u32>(grid.x), static_cast<u32>(grid.y), static_cast<u32>(grid.z)},
+        order_(order),
+        placed_(placed) {
     const u32 rest = number / grid_[0];
     id_[0] = number - rest * grid_[0];
     id_[1] = rest % grid_[1];
@@ -25,6 +28,7 @@ class Numbered {
   __device__ i64 grid(int axis) const { return grid_[axis]; }
   __device__ i64 number() const { return id_[0] + grid_[0] * (id_[1] + grid_[1] * id_[2]); }
   __device__ TileCoord output_tile(TileGrid tiles) const {
+    if (placed_.row >= 0) return placed_;
     // The tiles of axis 0 are its programs, so their number fits as well.
     return tilewright::detail::tile_in<u32>(order_, static_cast<u32>(tiles.rows), static_cast<u32>(tiles.cols), id_[0]);
   }
@@ -33,6 +37,7 @@ class Numbered {
   u32 id_[3];
   u32 grid_[3];
   Order order_;
+  TileCoord placed_;
 };
 
 /// One load is a step of one.

@@ -20,9 +20,10 @@ struct Bytes {
     scratch = scratch > other.scratch ? scratch : other.scratch;
   }
 };
-/// Under movers that bring blocks straight to their place, and under some that must settle them.
+/// Under movers that bring blocks straight to their place, under some that must settle them, and where the first block
+/// alone arrives as it lies in memory and stays so.
 struct Need {
-  Bytes direct, settling;
+  Bytes direct, settling, left;
 };
 
 /// What the operations of one kernel have registered. For: a type that names the kernel, its arguments and its warps.
@@ -30,18 +31,19 @@ template <class For>
 struct Registry {
   static constinit inline Need need{};
 
-  template <Bytes Direct, Bytes Settling>
+  template <Bytes Direct, Bytes Settling, Bytes Left>
   struct Entry {
     // Initialised before main where anything refers to it.
     static inline const bool registered = [] {
       need.direct.add(Direct);
       need.settling.add(Settling);
+      need.left.add(Left);
       return true;
     }();
   };
-  template <Bytes Direct, Bytes Settling = Direct>
+  template <Bytes Direct, Bytes Settling = Direct, Bytes Left = Settling>
   static void add() {
-    static_cast<void>(Entry<Direct, Settling>::registered);
+    static_cast<void>(Entry<Direct, Settling, Left>::registered);
   }
 };
 
@@ -183,7 +185,8 @@ class Program : public tile::ProgramIds {
     constexpr int direct = (block_bytes<Rest> + ... + block_bytes<First>);
     constexpr int raw = (raw_bytes<Rest> + ... + raw_bytes<First>);
     constexpr int settled = (settled_bytes<Rest>(1, W) + ... + settled_bytes<First>(0, W));
-    Registry<For>::template add<Bytes{direct, 0, 0}, Bytes{raw, settled, 0}>();
+    constexpr int left = (block_bytes<Rest> + ... + rows_bytes<First>);
+    Registry<For>::template add<Bytes{direct, 0, 0}, Bytes{raw, settled, 0}, Bytes{left, 0, 0}>();
     consume(Staged<First, is_left<First>(0, W)>{}, Staged<Rest, false>{}...);
   }
 };

@@ -194,6 +194,37 @@ template <class L>
 inline constexpr int raw_bytes =
     raw_area<BlockOf<L, 0>> > raw_area<BlockOf<L, 1>> ? raw_area<BlockOf<L, 0>> : raw_area<BlockOf<L, 1>>;
 
+/// How a left operand that stays as it lies in memory is in shared memory (rows.hpp). Its rows keep their place in
+/// sectors of 32 bytes: a copy that changes a chunk's place there is several requests of the L2 instead of one.
+///
+/// Rows of K (axis 0) are read 16 bytes each by threads t of 0 to 3 at rows 2t, and then 2t + 1, so those four lie
+/// together: 32 bytes of banks from one to the next, less what their places in sectors differ by, in the order in which
+/// that is at least 16.
+template <class B>
+struct RowsLayout {
+  static constexpr int chunks = B::chunks + 1;
+  static constexpr int apart = up(chunks * 16 + 14, 32), four = 4 * apart + 32;
+  static constexpr int sixteen = B::axis == 1 ? 16 * apart : 4 * four;  // from a row to the sixteenth behind it
+  static constexpr int bytes = up(B::outer / 16 * sixteen, block_alignment);
+
+  u32 first, step;  // of position (0, 0) in memory, and from row to row: the lowest bits are what counts
+
+  /// The bytes to a row's position 0.
+  constexpr u32 start(int row) const {
+    const int t = B::axis == 1 ? 0 : row / 2 % 4;
+    const u32 place = (first + static_cast<u32>(row - 2 * t) * step) & 31u;
+    if (B::axis == 1) return static_cast<u32>(row * apart) + place;
+    const int slope = static_cast<int>((2 * step + 16) & 31u) - 16;  // of places in sectors, from t to t + 1
+    const int further = slope > 0 ? 3 * apart - t * (apart - slope) : t * (apart + slope);
+    return static_cast<u32>((row / 8 * 2 + row % 2) * four + further) + place;
+  }
+};
+/// What is set aside, whichever axis turns out to be adjacent.
+template <class L>
+inline constexpr int rows_bytes = RowsLayout<BlockOf<L, 0>>::bytes > RowsLayout<BlockOf<L, 1>>::bytes
+                                      ? RowsLayout<BlockOf<L, 0>>::bytes
+                                      : RowsLayout<BlockOf<L, 1>>::bytes;
+
 /// Whether a term of pointers is there, with an affine index.
 template <class T>
 inline constexpr bool affine_term = false;
@@ -235,15 +266,24 @@ constexpr int left_need(int which) {
 /// Blocks in which a pipeline settles what has arrived: the one that is consumed and the next.
 inline constexpr int settled_blocks = 2;
 
+/// The bytes of memory that a warp stages in a row, at most: where teams of wgmma have large tiles, the room is better
+/// spent on stages.
+constexpr int staged_line(const Team& team) { return team.tensor == Tensor::wgmma && team.warps >= 8 ? 128 : 256; }
+
 /// Shared memory with which one warp stages its part of a store: 16 rows (or columns) of some of its atoms at a time,
-/// in the memory's element type, each row padded by one chunk. A row is at most 256 bytes of memory.
+/// in the memory's element type, each row padded by one chunk.
+///
+/// Where four warps have 64 rows, 16 each, one below the other, columns of memory are whole only if they stage together:
+/// each of 4 atoms in a row, into the areas of all four, which then have 16 columns of 64 rows each.
 template <class L, int ES, int Axis>
 struct Staging {
+  static constexpr bool together = Axis == 0 && L::groups && L::cols_of_atoms % 4 == 0 && 64 * ES <= staged_line(L::team);
   static constexpr int atoms() {
+    if (together) return 4;
     if (Axis == 0 && L::groups) return 1;  // a warp's next atom is four atoms below
     constexpr int all = Axis == 1 ? L::cols_of_atoms : L::rows_of_atoms;
     for (int number = all; number > 1; --number) {
-      if (all % number == 0 && number * 16 * ES <= 256) return number;
+      if (all % number == 0 && number * 16 * ES <= staged_line(L::team)) return number;
     }
     return 1;
   }

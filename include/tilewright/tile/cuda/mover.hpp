@@ -27,6 +27,7 @@ struct Raw {
   using element = T;
   static constexpr int rows = R, cols = N, axis = Axis;
   using Block = cuda::Block<R, N, element_bytes<T>, Axis>;
+  static constexpr int sixteen = 16 * raw_pitch<Block>;  // bytes from a row to the sixteenth behind it
   u32 address;
   u32 first, step;  // of position (0, 0) in memory, and from row to row: the lowest bits are what counts
   Work* work;

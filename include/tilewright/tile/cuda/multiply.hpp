@@ -9,6 +9,7 @@
 #include <tilewright/tile/cuda/mover.hpp>
 #include <tilewright/tile/cuda/ptx/matrix.hpp>
 #include <tilewright/tile/cuda/ptx/wgmma.hpp>
+#include <tilewright/tile/cuda/staged.hpp>
 
 namespace tilewright::cuda {
 
@@ -79,14 +80,13 @@ __device__ void load_raw(u32 (&to)[4], const A& a, int row, int k) {
   const auto pair = [&](u32 low, u32 high) {
     return static_cast<u32>(ptx::load_shared_half(low)) | static_cast<u32>(ptx::load_shared_half(high)) << 16;
   };
-  constexpr int pitch = raw_pitch<typename A::Block>;
   if constexpr (A::axis == 1) {
-    const u32 column = static_cast<u32>(row * pitch + (k + 2 * t) * 2);
+    const u32 column = static_cast<u32>(row / 16 * A::sixteen + (k + 2 * t) * 2);
     const u32 upper = a.row_address(g) + column, lower = a.row_address(g + 8) + column;
     to[0] = pair(upper, upper + 2), to[1] = pair(lower, lower + 2);
     to[2] = pair(upper + 16, upper + 18), to[3] = pair(lower + 16, lower + 18);
   } else {
-    const u32 column = static_cast<u32>(k * pitch + (row + g) * 2);
+    const u32 column = static_cast<u32>(k / 16 * A::sixteen + (row + g) * 2);
     const u32 even = a.row_address(2 * t) + column, odd = a.row_address(2 * t + 1) + column;
     const u32 even8 = a.row_address(2 * t + 8) + column, odd8 = a.row_address(2 * t + 9) + column;
     to[0] = pair(even, odd), to[1] = pair(even + 16, odd + 16);
@@ -95,43 +95,69 @@ __device__ void load_raw(u32 (&to)[4], const A& a, int row, int k) {
 }
 
 /// The product by wgmma, of a block at shared address `a` or of a raw one. meanwhile() is called while tensor cores
-/// multiply; when this returns, they are done, unless it GoesOn.
+/// multiply; when this returns, they are done, unless it GoesOn. Fragments of a raw block are the tensor cores' until
+/// they are done: they stand in registers of this function's own, or, where work goes on, in those of its Ahead.
 template <class E, int K, class L, class BA, class BB, bool GoesOn, class A, class F>
 __device__ void multiply_in_groups(float (&acc)[L::row_slots][L::col_slots], const A& a, u32 b, F meanwhile) {
   // The same number for all threads of a warp, and the compiler is to know it.
   const int warp = L::team.warps == 4 ? 0 : __shfl_sync(0xffffffffu, warp_index(), 0) / 4 * 4;
   constexpr int columns = L::cols_of_atoms * 16;
   const int col = L::atom_col(warp, 0) * 16;
-  if constexpr (tile::is_same<A, u32>) {
+  constexpr bool raw = !tile::is_same<A, u32>;
+  u32 own[raw && !GoesOn ? K / 16 * L::rows_of_atoms : 1][4];
+  if constexpr (!raw) {
     ptx::wgmma_begin();
 #pragma unroll
     for (int k = 0; k < K; k += 16) {
 #pragma unroll
       for (int i = 0; i < L::rows_of_atoms; ++i) {
         const int row = L::atom_row(warp, i) * 16;
-        const unsigned long long left = descriptor<BA>(a / 16, BA::axis == 1 ? row : k, BA::axis == 1 ? k : row);
-        multiply_columns<E, columns, BB, BA::axis == 0>(acc[2 * i], acc[2 * i + 1], left, b / 16, k, col);
+        const unsigned long long from = descriptor<BA>(a / 16, BA::axis == 1 ? row : k, BA::axis == 1 ? k : row);
+        multiply_columns<E, columns, BB, BA::axis == 0>(acc[2 * i], acc[2 * i + 1], from, b / 16, k, col);
       }
     }
   } else {
-    // All fragments before the first instruction: their registers are its own until it is waited for.
-    u32 left[L::rows_of_atoms][K / 16][4];
-#pragma unroll
-    for (int i = 0; i < L::rows_of_atoms; ++i) {
-#pragma unroll
-      for (int k = 0; k < K; k += 16) load_raw(left[i][k / 16], a, L::atom_row(warp_index(), i) * 16, k);
-    }
-    ptx::wgmma_begin();
-#pragma unroll
-    for (int k = 0; k < K; k += 16) {
+    const auto load = [&](u32(*to)[4], const A& from, int k) {
 #pragma unroll
       for (int i = 0; i < L::rows_of_atoms; ++i) {
-        multiply_columns<E, columns, BB, false>(acc[2 * i], acc[2 * i + 1], left[i][k / 16], b / 16, k, col);
+        load_raw(to[k / 16 * L::rows_of_atoms + i], from, L::atom_row(warp_index(), i) * 16, k);
       }
+    };
+    const auto multiply = [&](u32(*left)[4], int k) {
+#pragma unroll
+      for (int i = 0; i < L::rows_of_atoms; ++i) {
+        multiply_columns<E, columns, BB, false>(acc[2 * i], acc[2 * i + 1], left[k / 16 * L::rows_of_atoms + i], b / 16,
+                                                k, col);
+      }
+    };
+    if constexpr (!GoesOn) {
+#pragma unroll
+      for (int k = 0; k < K; k += 16) load(own, a, k);
+      ptx::wgmma_begin();
+#pragma unroll
+      for (int k = 0; k < K; k += 16) multiply(own, k);
+    } else {
+      // The next step's fragments are loaded while this step's multiply.
+      const Ahead& ahead = a.work->ahead;
+      A next = a;
+      next.address = ahead.address;
+      if (ahead.fresh) {
+#pragma unroll
+        for (int k = 0; k < K; k += 16) load(ahead.fragments, a, k);
+      }
+      ptx::wgmma_begin();
+#pragma unroll
+      for (int k = 0; k < K; k += 16) multiply(ahead.fragments, k);
+      ptx::wgmma_commit();
+      meanwhile();
+#pragma unroll
+      for (int k = 0; k < K; k += 16) load(ahead.next, next, k);
     }
   }
-  ptx::wgmma_commit();
-  meanwhile();
+  if constexpr (!raw || !GoesOn) {
+    ptx::wgmma_commit();
+    meanwhile();
+  }
   if constexpr (!GoesOn) {
     ptx::wgmma_wait<0>();
 #pragma unroll
@@ -139,6 +165,10 @@ __device__ void multiply_in_groups(float (&acc)[L::row_slots][L::col_slots], con
 #pragma unroll
       for (int j = 0; j < L::col_slots; ++j) ptx::pin(acc[i][j]);
     }
+  }
+  if constexpr (raw && !GoesOn) {
+#pragma unroll
+    for (auto& words : own) ptx::hold(words, b);
   }
 }
 

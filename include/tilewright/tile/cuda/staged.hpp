@@ -59,8 +59,11 @@ struct Staged {
   u32 address;
   Work* work;
 
+  __device__ u32 address_of(int row, int col) const {
+    return address + static_cast<u32>(Axis == 1 ? Block::offset(row, col) : Block::offset(col, row));
+  }
   __device__ float at(int row, int col) const {
-    const u32 from = address + static_cast<u32>(Axis == 1 ? Block::offset(row, col) : Block::offset(col, row));
+    const u32 from = address_of(row, col);
     if constexpr (tile::is_same<E, float>) {
       return ptx::load_shared_float(from);
     } else {
@@ -69,17 +72,27 @@ struct Staged {
   }
 };
 
+/// What there is to be done ahead with a Raw block. Its fragments stand in registers, which were filled in the step
+/// before unless they are fresh, and which are in use until the next step's work is called for: only then may the next
+/// block's, at an address, fill others.
+struct Ahead {
+  bool fresh;
+  u32 address;
+  u32 (*fragments)[4];
+  u32 (*next)[4];
+};
 template <class F>
 struct Chain {
   F function;
+  Ahead ahead;
   __device__ void operator()() { function(); }
 };
 
 namespace detail {
 template <class X>
 inline constexpr bool chained = false;
-template <class E, int R, int N, int Axis, class F>
-inline constexpr bool chained<Staged<E, R, N, Axis, Chain<F>>> = true;
+template <template <class, int, int, int, class> class Block, class E, int R, int N, int Axis, class F>
+inline constexpr bool chained<Block<E, R, N, Axis, Chain<F>>> = true;
 }  // namespace detail
 
 }  // namespace tilewright::cuda

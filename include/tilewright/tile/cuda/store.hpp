@@ -8,6 +8,7 @@
 #pragma once
 
 #include <tilewright/tile/cuda/mover.hpp>
+#include <tilewright/tile/cuda/ptx/roles.hpp>
 
 namespace tilewright::cuda {
 
@@ -77,13 +78,14 @@ struct Piece {
     return area + static_cast<u32>(l * Area::pitch + position * es) + shift<Shifted>(l);
   }
 
-  /// Registers to the staging area: the atoms from (strip, first) on.
-  template <bool Shifted>
-  __device__ void fill(const Value& value, int strip, int first) const {
+  /// Registers to the staging area: the atoms from (strip, first) on, so many of them, `skipped` positions behind the
+  /// lines' beginnings.
+  template <bool Shifted, int Atoms = atoms>
+  __device__ void fill(const Value& value, int strip, int first, int skipped = 0) const {
     const int lane = lane_index();
     if constexpr (!Shifted && es == 2 && L::team.tensor == Tensor::wgmma) {
 #pragma unroll
-      for (int a = 0; a < atoms; ++a) {
+      for (int a = 0; a < Atoms; ++a) {
         const int i = Axis == 1 ? strip * 2 : (first + a) * 2, j = Axis == 1 ? (first + a) * 4 : strip * 4;
         const auto& upper = value.values[i];
         const auto& lower = value.values[i + 1];
@@ -91,10 +93,10 @@ struct Piece {
         const u32 words[4] = {pair(upper[j], upper[j + 1]), pair(lower[j], lower[j + 1]),
                               pair(upper[j + 2], upper[j + 3]), pair(lower[j + 2], lower[j + 3])};
         const int l = Axis == 1 ? lane % 16 : lane % 8 + lane / 16 * 8, at = Axis == 1 ? lane / 16 : lane / 8 % 2;
-        ptx::store_matrices<Axis == 0>(area + static_cast<u32>(l * Area::pitch + a * 32 + at * 16), words);
+        ptx::store_matrices<Axis == 0>(area + static_cast<u32>(l * Area::pitch + a * 32 + at * 16 + skipped * es), words);
       }
     } else {
-      constexpr int across = Axis == 1 ? 2 : 4, slots = atoms * (Axis == 1 ? 4 : 2);
+      constexpr int across = Axis == 1 ? 2 : 4, slots = Atoms * (Axis == 1 ? 4 : 2);
 #pragma unroll
       for (int u = 0; u < across; ++u) {
 #pragma unroll
@@ -102,7 +104,7 @@ struct Piece {
           const int i = Axis == 1 ? strip * 2 + u : first * 2 + v, j = Axis == 1 ? first * 4 + v : strip * 4 + u;
           const int r = (Axis == 1 ? 0 : v / 2 * 16) + i % 2 * 8 + lane / 4;
           const int c = (Axis == 1 ? v / 4 * 16 : 0) + j / 2 % 2 * 8 + lane % 4 * 2 + j % 2;
-          const u32 to = staged<Shifted>(Axis == 1 ? r : c, Axis == 1 ? c : r);
+          const u32 to = staged<Shifted>(Axis == 1 ? r : c, (Axis == 1 ? c : r) + skipped);
           if constexpr (es == 4) {
             ptx::store_shared(to, value.values[i][j]);
           } else if constexpr (Axis == 1 && !Shifted) {
@@ -200,6 +202,12 @@ struct Piece {
   }
 };
 
+/// A barrier of the four warps that share 64 rows.
+__device__ inline void barrier_of_four(int warp) {
+  constexpr u32 first = 8;  // behind those of teams
+  ptx::barrier_of<128>(first + threadIdx.y * 2 + static_cast<u32>(warp / 4));
+}
+
 /// Each warp writes its atoms, 16 rows (Axis 1) or 16 columns (Axis 0) at a time, through its own staging area.
 template <int Axis, class Value, class To>
 __device__ void store_along(const Value& value, const To& target, u32 scratch) {
@@ -215,33 +223,65 @@ __device__ void store_along(const Value& value, const To& target, u32 scratch) {
     adjacent = (Axis == 1 ? target.cols.stride() : target.rows.stride()) == 1 && span.first == 0;
     aligned = ((target.base | (static_cast<unsigned long long>(pitch) * P::es)) & 15u) == 0;
   }
-  constexpr int strips = Axis == 1 ? L::rows_of_atoms : L::cols_of_atoms;
-  constexpr int per_strip = (Axis == 1 ? L::cols_of_atoms : L::rows_of_atoms) / P::atoms;
-  // A loop that stays one: which registers a piece has must be known to the compiler, what is done then need not.
-#pragma unroll 1
-  for (int n = 0; n < strips * per_strip; ++n) {
-    const int strip = n / per_strip, first = n % per_strip * P::atoms;
-    const int row = L::atom_row(warp, Axis == 1 ? strip : first) * 16;
-    const int col = L::atom_col(warp, Axis == 1 ? first : strip) * 16;
-    const P piece{target, scratch + static_cast<u32>(warp * P::Area::bytes), Axis == 1 ? row : col,
-                  Axis == 1 ? col : row};
-    __syncwarp();
-#pragma unroll
-    for (int k = 0; k < strips * per_strip; ++k) {
-      if (k != n) continue;
-      if (adjacent && !aligned) {
-        piece.template fill<true>(value, k / per_strip, k % per_strip * P::atoms);
-      } else {
-        piece.template fill<false>(value, k / per_strip, k % per_strip * P::atoms);
-      }
-    }
-    __syncwarp();
+  const auto write = [&](const P& piece) {
     if (!adjacent) {
       piece.write_elements();
     } else if (aligned) {
       piece.template write_chunks<false>(span, rows);
     } else {
       piece.template write_chunks<true>(span, rows);
+    }
+  };
+  // Loops that stay ones: which registers a piece has must be known to the compiler, what is done then need not.
+  if constexpr (P::Area::together) {
+    // A warp fills its 16 rows of everybody's columns and writes its own 16 columns of everybody's rows.
+    const int first_warp = warp / 4 * 4, own = warp % 4;
+    const auto at = [&](int strip, int down, int w) {
+      return P{target, scratch + static_cast<u32>((first_warp + w) * P::Area::bytes),
+               L::atom_col(warp, strip * 4 + w) * 16, L::atom_row(first_warp, down) * 16};
+    };
+    constexpr int quads = L::cols_of_atoms / 4, pieces = quads * L::rows_of_atoms;
+#pragma unroll 1
+    for (int n = 0; n < pieces; ++n) {
+      barrier_of_four(warp);
+#pragma unroll
+      for (int k = 0; k < pieces; ++k) {
+        if (k != n) continue;
+        const int strip = k % quads, down = k / quads;
+#pragma unroll
+        for (int w = 0; w < 4; ++w) {
+          if (adjacent && !aligned) {
+            at(strip, down, w).template fill<true, 1>(value, strip * 4 + w, down, own * 16);
+          } else {
+            at(strip, down, w).template fill<false, 1>(value, strip * 4 + w, down, own * 16);
+          }
+        }
+      }
+      barrier_of_four(warp);
+      write(at(n % quads, n / quads, own));
+    }
+  } else {
+    constexpr int strips = Axis == 1 ? L::rows_of_atoms : L::cols_of_atoms;
+    constexpr int per_strip = (Axis == 1 ? L::cols_of_atoms : L::rows_of_atoms) / P::atoms;
+#pragma unroll 1
+    for (int n = 0; n < strips * per_strip; ++n) {
+      const int strip = n / per_strip, first = n % per_strip * P::atoms;
+      const int row = L::atom_row(warp, Axis == 1 ? strip : first) * 16;
+      const int col = L::atom_col(warp, Axis == 1 ? first : strip) * 16;
+      const P piece{target, scratch + static_cast<u32>(warp * P::Area::bytes), Axis == 1 ? row : col,
+                    Axis == 1 ? col : row};
+      __syncwarp();
+#pragma unroll
+      for (int k = 0; k < strips * per_strip; ++k) {
+        if (k != n) continue;
+        if (adjacent && !aligned) {
+          piece.template fill<true>(value, k / per_strip, k % per_strip * P::atoms);
+        } else {
+          piece.template fill<false>(value, k / per_strip, k % per_strip * P::atoms);
+        }
+      }
+      __syncwarp();
+      write(piece);
     }
   }
 }

@@ -24,6 +24,8 @@ __device__ inline void keep(unsigned long long& value) {
   keep(high);
   value = static_cast<unsigned long long>(high) << 32 | low;
 }
+/// Adds, in the register where the sum stands.
+__device__ inline void advance(u32& sum, u32 by) { asm volatile("add.u32 %0, %0, %1;" : "+r"(sum) : "r"(by)); }
 /// Hides from the compiler that a number is a constant.
 __device__ inline void hide(int& value) { asm volatile("" : "+r"(value)); }
 
@@ -37,6 +39,14 @@ __device__ inline void async_copy(u32 to, const void* from) {
   } else {
     asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(Bytes) : "memory");
   }
+}
+/// Copies 16 bytes, or does nothing.
+__device__ inline void async_copy_needed(bool needed, u32 to, const void* from) {
+  asm volatile(
+      "{\n.reg .pred needed;\nsetp.ne.s32 needed, %2, 0;\n@needed cp.async.cg.shared.global.L2::128B [%0], [%1], 16;\n}" ::
+          "r"(to),
+      "l"(from), "r"(static_cast<int>(needed))
+      : "memory");
 }
 /// Copies Bytes bytes, or writes as many zeros and reads nothing.
 template <int Bytes>

@@ -27,6 +27,10 @@ __device__ inline void barrier_arrive(u32 barrier) {
 __device__ inline void barrier_expect(u32 barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
+/// One arrival, when what this thread has copied asynchronously so far is there.
+__device__ inline void barrier_arrive_copied(u32 barrier) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
 /// Waits until the phase `parity` is over.
 __device__ inline void barrier_wait(u32 barrier, u32 parity) {
   asm volatile(
@@ -42,6 +46,14 @@ __device__ inline void copy_box(u32 to, const void* map, int inner, int outer, u
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], [%4];" ::"r"(
           to),
       "l"(map), "r"(inner), "r"(outer), "r"(barrier)
+      : "memory");
+}
+/// The same of a map of three axes: the box is one layer thick.
+__device__ inline void copy_box(u32 to, const void* map, int inner, int layer, int outer, u32 barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(
+          to),
+      "l"(map), "r"(inner), "r"(layer), "r"(outer), "r"(barrier)
       : "memory");
 }
 __device__ inline void prefetch_map(const void* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
