@@ -24,6 +24,7 @@ struct Facts {
   PlanChoice choice;
   std::string a_mover, b_mover;
   i64 tile_rows = 0, tile_cols = 0;
+  i64 row_classes = 1;                // a program takes every so many-th row of A and C
   int shared_bytes = 0;               // of a program
   std::optional<cuda::Cubin> packed;  // the kernel, if the pack has it
 
@@ -37,11 +38,24 @@ struct Facts {
   }
 };
 
-std::string text_of(const cuda::Move& move) {
-  const char* const axis = move.axis == 0 ? "rows" : "columns";
+/// "second", "fourth", "eighth" …: numbers of classes are powers of two.
+std::string ordinal(i64 number) {
+  return number == 2 ? "second" : number == 4 ? "fourth" : number == 8 ? "eighth" : number == 32 ? "32nd" : fmt::format("{}th", number);
+}
+
+/// along: the operand's axis of which neighbours are adjacent. beside_boxes: the other operand comes by tma.
+std::string text_of(const cuda::Move& move, int along, i64 classes, bool beside_boxes) {
+  const char* const axis = along == 0 ? "rows" : "columns";
   if (move.via == cuda::Via::async_copy)
     return fmt::format("async_copy, {} bytes at a time along {}", move.bytes, axis);
   if (move.via == cuda::Via::tma) return fmt::format("tma, boxes along {}, by a thread of its own", axis);
+  if (move.via == cuda::Via::classes) {
+    return fmt::format("tma, boxes along {} of every {} row, in which rows begin alike, by a thread of its own", axis,
+                       ordinal(classes));
+  }
+  if (move.via == cuda::Via::realign && beside_boxes) {
+    return fmt::format("as it lies in memory, 16 bytes at a time along {}; wgmma takes it from registers", axis);
+  }
   if (move.via == cuda::Via::realign) return fmt::format("realign, 16 bytes at a time along {}, shifted on chip", axis);
   return fmt::format("gather, element by element along {}", axis);
 }
@@ -52,11 +66,17 @@ Facts facts_of(const MatrixView& a, const MatrixView& b, const MatrixView& c, co
   facts.problem = problem_of(a, b, c);
   facts.choice = plan::choose_gpu_plan(facts.problem, request, facts.device.description());
   const Plan& plan = facts.choice.plan;
-  facts.tile_rows = cdiv(c.rows, plan.tile.m);
+  facts.tile_rows = plan::tile_rows(facts.problem, plan);
+  facts.row_classes = plan::classes_of(facts.problem, plan).count();
   facts.tile_cols = cdiv(c.cols, plan.tile.n);
   const gemm_detail::CudaKernel kernel = gemm_detail::cuda_kernel(plan, a, b, c.type);
-  facts.a_mover = text_of(kernel.how.moves[0]);
-  facts.b_mover = text_of(kernel.how.moves[1]);
+  // Of the transposed product, the left operand is B transposed.
+  const bool swapped = transposes(plan), boxed = plan.a == Mover::tma || plan.b == Mover::tma;
+  const auto text = [&](const cuda::Move& move) {
+    return text_of(move, swapped ? 1 - move.axis : move.axis, facts.row_classes, boxed);
+  };
+  facts.a_mover = text(kernel.how.moves[swapped ? 1 : 0]);
+  facts.b_mover = text(kernel.how.moves[swapped ? 0 : 1]);
   const cuda::Config config = cuda::config_of(kernel.how, kernel.needs, facts.device.architecture());
   facts.shared_bytes = config.shared_bytes();
   if (const cuda::Pack* const pack = cuda::kernel_pack()) {
@@ -94,8 +114,10 @@ std::string text_of(const Facts& facts) {
   line("why", facts.choice.reason);
   line("A", fmt::format("{}: {}", to_string(facts.problem.a), facts.a_mover));
   line("B", fmt::format("{}: {}", to_string(facts.problem.b), facts.b_mover));
-  line("program", fmt::format("{}x{} outputs by {} warps; {} blocks of K of {} on their way at once", plan.tile.m,
-                              plan.tile.n, plan.warps, plan.stages, plan.tile.k));
+  line("program", fmt::format("{}x{} outputs{} by {} warps; {} blocks of K of {} on their way at once{}", plan.tile.m,
+                              plan.tile.n,
+                              facts.row_classes > 1 ? fmt::format(" of every {} row", ordinal(facts.row_classes)) : "",
+                              plan.warps, plan.stages, plan.tile.k, transposes(plan) ? "; C is computed transposed" : ""));
   line("shared", fmt::format("{} of {} bytes", grouped(facts.shared_bytes), grouped(facts.device.shared_bytes)));
   line("kernel", kernel_text(facts));
   line(
@@ -133,6 +155,8 @@ Json json_of(const Facts& facts) {
           {"shared_bytes", facts.shared_bytes},
           {"packed", facts.packed.has_value()},
           {"registers", facts.packed && facts.packed->registers > 0 ? Json(facts.packed->registers) : Json()},
+          {"row_classes", facts.row_classes},
+          {"transposed", transposes(facts.choice.plan)},
           {"programs", facts.programs()},
           {"waves", facts.waves()},
           {"useful", facts.useful()},

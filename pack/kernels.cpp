@@ -46,7 +46,11 @@ std::vector<MatrixView> layouts(DType type) {
 std::string move_text(const cuda::Move& move, const char* rows, const char* cols) {
   const char* const axis = move.axis == 0 ? rows : cols;
   if (move.via == cuda::Via::async_copy) return fmt::format("async_copy({},{})", move.bytes, axis);
-  return fmt::format("{}({})", move.via == cuda::Via::gather ? "gather" : "realign", axis);
+  const char* const via = move.via == cuda::Via::gather    ? "gather"
+                          : move.via == cuda::Via::realign ? "realign"
+                          : move.via == cuda::Via::tma     ? "tma"
+                                                           : "classes";
+  return fmt::format("{}({})", via, axis);
 }
 
 /// Kernels by what they are compiled from and for, each with a measure of how long that takes.
@@ -56,14 +60,16 @@ void add(Found& found, const Target& target, const Plan& plan, const MatrixView&
   const gemm_detail::CudaKernel kernel = gemm_detail::cuda_kernel(plan, a, b, output);
   const cuda::Config config = cuda::config_of(kernel.how, kernel.needs, target.architecture);
   const std::string unit = cuda::unit_of(kernel.text, config, kernel.kernel_bytes, kernel.args_bytes);
-  const std::string name =
-      fmt::format("{}>{} {}x{}x{} w{} s{} a={} b={} {}", name_of(a.type), name_of(output), plan.tile.m, plan.tile.n,
-                  plan.tile.k, plan.warps, plan.stages, move_text(kernel.how.moves[0], "m", "k"),
-                  move_text(kernel.how.moves[1], "k", "n"), to_string(plan.mma));
+  // Of the product that is computed: C, or C transposed.
+  const TileShape tile = plan::product_tile(plan);
+  const std::string name = fmt::format("{}>{} {}x{}x{} w{} s{} a={} b={} {}", name_of(a.type), name_of(output), tile.m,
+                                       tile.n, tile.k, plan.warps, plan.stages,
+                                       move_text(kernel.how.moves[0], "m", "k"),
+                                       move_text(kernel.how.moves[1], "k", "n"), to_string(plan.mma));
   // The two 16-bit types differ in few instructions. Apart by output, so that a group is unpacked in little time.
   const std::string group =
       fmt::format("{} {}>{} {}x{}x{}", target.architecture, a.type == DType::f32 ? "f32" : "16-bit",
-                  output == DType::f32 ? "f32" : "16-bit", plan.tile.m, plan.tile.n, plan.tile.k);
+                  output == DType::f32 ? "f32" : "16-bit", tile.m, tile.n, tile.k);
   found[{unit, target.architecture}] = {
       plan.tile.m * plan.tile.n / plan.warps,
       {name, group, unit, target.architecture, target.with_ptx, config.shared_bytes()}};

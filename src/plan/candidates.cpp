@@ -65,7 +65,7 @@ std::vector<Mover> gpu_movers(const LayoutClass& layout, bool aligned) {
 void for_each_gpu_request(const Problem& problem, const PlanRequest& request, const GpuTile& entry, const auto& visit) {
   const bool aligned = std::min(problem.a.alignment, problem.b.alignment) >= 16;
   std::vector<i64> stages(std::begin(searched_stages), std::end(searched_stages));
-  for (const Team& team : {entry.mma_sync, entry.wgmma, entry.tma}) {
+  for (const Team& team : {entry.mma_sync, entry.wgmma, entry.tma, entry.raw}) {
     if (team.warps > 0 && std::ranges::find(stages, team.stages) == stages.end()) stages.push_back(team.stages);
   }
   PlanRequest one = request;

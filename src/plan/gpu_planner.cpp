@@ -123,9 +123,20 @@ bool converts(const Problem& problem) { return problem.output != problem.input &
 struct Movers {
   Mover a, b;
 };
+/// The ways in which boxes may bring an operand at least, best first: the table of docs/any-layout.md.
+std::vector<Movers> boxed_movers(const Problem& problem) {
+  if (problem.input == DType::f32 || !fits_boxes(problem) || converts(problem)) return {};
+  const bool classes = has_row_classes(problem.a), a_boxes = has_boxes(problem.a), b_boxes = has_boxes(problem.b);
+  if (b_boxes && (a_boxes || (classes && problem.b.unit == UnitAxis::mn))) return {{Mover::tma, Mover::tma}};
+  std::vector<Movers> ways;
+  if (b_boxes && may_stay_raw(problem.a)) ways.push_back({Mover::realign, Mover::tma});
+  if ((a_boxes || classes) && may_stay_raw(problem.b)) ways.push_back({Mover::tma, Mover::realign});
+  return ways;
+}
+
 /// The movers of a default plan. Gathering one operand gathers both, and shifting one shifts both, but for the
 /// commonest types where the other operand is aligned: there keeping them apart saves a sixth of the time, so only the
-/// middle tile goes without.
+/// middle tile, and without wgmma the large one, go without.
 Movers default_movers(const Problem& problem, const GpuTile& entry, const PlanRequest& request,
                       const GpuDescription& gpu) {
   const TileShape& tile = entry.tile;
@@ -133,21 +144,18 @@ Movers default_movers(const Problem& problem, const GpuTile& entry, const PlanRe
   const auto in_roles = [&](const Team& team) {
     return team.warps > 0 && gpu_mma(problem.input, tile, request.warps.value_or(team.warps), gpu) == Mma::wgmma;
   };
-  if (fits_boxes(problem) && !converts(problem) && request.mma.value_or(Mma::wgmma) == Mma::wgmma) {
-    const bool classes = has_row_classes(problem.a), a_boxes = has_boxes(problem.a), b_boxes = has_boxes(problem.b);
-    const bool boxes = b_boxes && (a_boxes || (classes && problem.b.unit == UnitAxis::mn));
-    if (in_roles(entry.tma) && boxes && asked(Mover::tma, Mover::tma)) return {Mover::tma, Mover::tma};
-    if (in_roles(entry.raw) && !boxes) {
-      const bool left_a = b_boxes && may_stay_raw(problem.a), left_b = (a_boxes || classes) && may_stay_raw(problem.b);
-      if (left_a && asked(Mover::realign, Mover::tma)) return {Mover::realign, Mover::tma};
-      if (left_b && asked(Mover::tma, Mover::realign)) return {Mover::tma, Mover::realign};
+  if (request.mma.value_or(Mma::wgmma) == Mma::wgmma) {
+    for (const Movers& movers : boxed_movers(problem)) {
+      const bool both = movers.a == movers.b;
+      if (asked(movers.a, movers.b) && in_roles(both ? entry.tma : entry.raw)) return movers;
     }
   }
   const Movers own{gpu_mover(problem.a), gpu_mover(problem.b)};
   const auto one_of = [&](Mover mover) { return own.a == mover || own.b == mover; };
   if (one_of(Mover::gather)) return {Mover::gather, Mover::gather};
   const i64 better = std::max(problem.a.alignment, problem.b.alignment);
-  const bool apart = tile != middle_tile && better == widest_copy && problem.output == problem.input;
+  const bool packed = tile == middle_tile || (!gpu.wgmma && tile == TileShape{128, 128, 64});
+  const bool apart = !packed && better == widest_copy && problem.output == problem.input;
   if (one_of(Mover::realign) && !apart) return {Mover::realign, Mover::realign};
   return own;
 }
@@ -180,15 +188,19 @@ void set_team(Plan& plan, const GpuTile& entry, const Problem& problem, const Pl
 /// Whether a plan is one that is taken without being asked for.
 bool by_default(const Plan& plan, const Problem& problem) {
   constexpr TileShape boxes[] = {{64, 64, 64}, {64, 128, 64}, {128, 128, 64}, {128, 256, 64}};
-  constexpr TileShape in_classes{128, 192, 64};
-  constexpr TileShape raw[] = {{64, 128, 64}, {128, 128, 64}, {128, 256, 64}};
+  constexpr TileShape in_classes[] = {{64, 128, 64}, {128, 128, 64}, {128, 192, 64}};
+  constexpr TileShape raw[] = {{64, 128, 64}, {128, 256, 64}};
+  const auto is_in = [](const auto& tiles, const TileShape& tile) {
+    return std::ranges::find(tiles, tile) != std::end(tiles);
+  };
   if (boxed(plan)) {
-    if (row_classes(problem.a) > 1 && plan.tile == in_classes) return true;
-    return plan.a == plan.b ? std::ranges::find(boxes, plan.tile) != std::end(boxes)
-                            : std::ranges::find(raw, product_tile(plan)) != std::end(raw);
+    if (plan.a != plan.b) return is_in(raw, product_tile(plan));
+    return row_classes(problem.a) > 1 ? is_in(in_classes, plan.tile) : is_in(boxes, plan.tile);
   }
   if (plan.a == Mover::gather || plan.b == Mover::gather) return plan.tile == gathered_tile(problem.input);
   if (plan.tile == middle_tile || converts(problem)) return plan.tile == middle_tile;
+  // Where boxes bring an operand, large tiles of copies are never faster.
+  if (plan.mma == Mma::wgmma && !boxed_movers(problem).empty()) return false;
   return plan.tile == large_tile(plan, problem.input) || (plan.tile == short_tile && problem.input != DType::f32);
 }
 

@@ -60,9 +60,9 @@ inline constexpr int most_class_maps = 16;
 /// The arguments of a kernel whose programs take one operand's rows by classes.
 template <class Args>
 struct Parts {
-  TensorMap maps[most_class_maps];
   Args args;  // of the whole problem
   Classes classes;
+  TensorMap maps[most_class_maps];
 };
 
 }  // namespace tilewright::cuda
