@@ -40,7 +40,11 @@ struct Facts {
 
 /// "second", "fourth", "eighth" …: numbers of classes are powers of two.
 std::string ordinal(i64 number) {
-  return number == 2 ? "second" : number == 4 ? "fourth" : number == 8 ? "eighth" : number == 32 ? "32nd" : fmt::format("{}th", number);
+  return number == 2    ? "second"
+         : number == 4  ? "fourth"
+         : number == 8  ? "eighth"
+         : number == 32 ? "32nd"
+                        : fmt::format("{}th", number);
 }
 
 /// along: the operand's axis of which neighbours are adjacent. beside_boxes: the other operand comes by tma.
@@ -114,10 +118,10 @@ std::string text_of(const Facts& facts) {
   line("why", facts.choice.reason);
   line("A", fmt::format("{}: {}", to_string(facts.problem.a), facts.a_mover));
   line("B", fmt::format("{}: {}", to_string(facts.problem.b), facts.b_mover));
-  line("program", fmt::format("{}x{} outputs{} by {} warps; {} blocks of K of {} on their way at once{}", plan.tile.m,
-                              plan.tile.n,
-                              facts.row_classes > 1 ? fmt::format(" of every {} row", ordinal(facts.row_classes)) : "",
-                              plan.warps, plan.stages, plan.tile.k, transposes(plan) ? "; C is computed transposed" : ""));
+  line("program",
+       fmt::format("{}x{} outputs{} by {} warps; {} blocks of K of {} on their way at once{}", plan.tile.m, plan.tile.n,
+                   facts.row_classes > 1 ? fmt::format(" of every {} row", ordinal(facts.row_classes)) : "", plan.warps,
+                   plan.stages, plan.tile.k, transposes(plan) ? "; C is computed transposed" : ""));
   line("shared", fmt::format("{} of {} bytes", grouped(facts.shared_bytes), grouped(facts.device.shared_bytes)));
   line("kernel", kernel_text(facts));
   line(

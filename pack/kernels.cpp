@@ -62,10 +62,10 @@ void add(Found& found, const Target& target, const Plan& plan, const MatrixView&
   const std::string unit = cuda::unit_of(kernel.text, config, kernel.kernel_bytes, kernel.args_bytes);
   // Of the product that is computed: C, or C transposed.
   const TileShape tile = plan::product_tile(plan);
-  const std::string name = fmt::format("{}>{} {}x{}x{} w{} s{} a={} b={} {}", name_of(a.type), name_of(output), tile.m,
-                                       tile.n, tile.k, plan.warps, plan.stages,
-                                       move_text(kernel.how.moves[0], "m", "k"),
-                                       move_text(kernel.how.moves[1], "k", "n"), to_string(plan.mma));
+  const std::string name =
+      fmt::format("{}>{} {}x{}x{} w{} s{} a={} b={} {}", name_of(a.type), name_of(output), tile.m, tile.n, tile.k,
+                  plan.warps, plan.stages, move_text(kernel.how.moves[0], "m", "k"),
+                  move_text(kernel.how.moves[1], "k", "n"), to_string(plan.mma));
   // The two 16-bit types differ in few instructions. Apart by output, so that a group is unpacked in little time.
   const std::string group =
       fmt::format("{} {}>{} {}x{}x{}", target.architecture, a.type == DType::f32 ? "f32" : "16-bit",

@@ -23,7 +23,11 @@ struct GemmArgs {
     return {cdiv(m - first, step), n, k, tile::every(a, first, step), b, tile::every(c, first, step)};
   }
   TILEWRIGHT_KERNEL GemmArgs of_cols(i64 first, i64 step) const {
-    return {m, cdiv(n - first, step), k, a, tile::transposed(tile::every(tile::transposed(b), first, step)),
+    return {m,
+            cdiv(n - first, step),
+            k,
+            a,
+            tile::transposed(tile::every(tile::transposed(b), first, step)),
             tile::transposed(tile::every(tile::transposed(c), first, step))};
   }
 };

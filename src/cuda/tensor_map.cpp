@@ -65,7 +65,7 @@ TensorMap tensor_map(const MatrixView& view, i64 rows, i64 cols, int axis) {
   return encode(view.data, view.type, axes);
 }
 
-void class_maps(const MatrixView& view, const Classes& classes, i64 rows, i64 cols,
+void class_maps(const MatrixView& view, const tile::Classes& classes, i64 rows, i64 cols,
                 TensorMap (&maps)[most_class_maps]) {
   const i64 chunks = classes.chunks, count = classes.count(), each = view.rows / count;
   for (i64 of = 0; of < std::min(chunks, view.rows); ++of) {

@@ -12,6 +12,7 @@ TensorMap tensor_map(const MatrixView& view, i64 rows, i64 cols, int axis);
 
 /// The maps of the classes of a matrix whose rows run along its columns, from which blocks of rows x cols are taken:
 /// Classes::map says which is whose.
-void class_maps(const MatrixView& view, const Classes& classes, i64 rows, i64 cols, TensorMap (&maps)[most_class_maps]);
+void class_maps(const MatrixView& view, const tile::Classes& classes, i64 rows, i64 cols,
+                TensorMap (&maps)[most_class_maps]);
 
 }  // namespace tilewright::cuda

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <tilewright/error.hpp>
-#include <tilewright/tile/cuda/layout.hpp>
 #include "plan/number.hpp"
 #include "plan/request.hpp"
 
@@ -300,7 +299,7 @@ double copied_microseconds(const Amounts& of, const Plan& plan, DType input, con
 double modelled_microseconds(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
   const Amounts amounts(problem, plan);
   return boxed(plan) ? boxed_microseconds(amounts, plan, row_classes(problem.a) > 1, gpu)
-                              : copied_microseconds(amounts, plan, problem.input, gpu);
+                     : copied_microseconds(amounts, plan, problem.input, gpu);
 }
 
 }  // namespace
@@ -309,13 +308,13 @@ TileShape product_tile(const Plan& plan) {
   return transposes(plan) ? TileShape{plan.tile.n, plan.tile.m, plan.tile.k} : plan.tile;
 }
 
-cuda::Classes classes_of(const Problem& problem, const Plan& plan) {
+tile::Classes classes_of(const Problem& problem, const Plan& plan) {
   constexpr i64 most_lines = 8, long_sum = 1024;
   const i64 chunks = plan.a == Mover::tma ? row_classes(problem.a) : 1;
-  cuda::Classes best = cuda::classes_of(problem.m, plan.tile.m, chunks, 1);
+  tile::Classes best = tile::classes_of(problem.m, plan.tile.m, chunks, 1);
   // Beginning a sum at a line's beginning may take a step more.
   for (i64 lines = 2; chunks > 1 && problem.k >= long_sum && lines <= most_lines; lines *= 2) {
-    const cuda::Classes more = cuda::classes_of(problem.m, plan.tile.m, chunks, lines);
+    const tile::Classes more = tile::classes_of(problem.m, plan.tile.m, chunks, lines);
     if (more.tiles() <= best.tiles()) best = more;
   }
   return best;
@@ -351,13 +350,12 @@ i64 shared_bytes_of(const Plan& plan, DType input) {
   const auto rows = [&](i64 edge) {
     return whole(std::max(edge * (plan.tile.k * element + 32), plan.tile.k * (edge * element + 32 + 8)));
   };
-  const i64 stage = boxed(plan)     ? (plan.a == Mover::tma ? left : rows(plan.tile.m)) +
+  const i64 stage = boxed(plan) ? (plan.a == Mover::tma ? left : rows(plan.tile.m)) +
                                       (plan.b == Mover::tma ? right : rows(plan.tile.n))
                     : settles(plan) ? raw(plan.tile.m) + raw(plan.tile.n)
                                     : left + right;
-  // Each warp stages 16 rows of its part of the output behind them, each 16 bytes longer.
-  const int line = cuda::staged_line({static_cast<int>(plan.warps), plan.mma == Mma::wgmma ? cuda::Tensor::wgmma
-                                                                                            : cuda::Tensor::mma_sync});
+  // Each warp stages 16 rows of its part of the output behind them, of at most so many bytes and 16 more.
+  const i64 line = plan.mma == Mma::wgmma && plan.warps >= 8 ? 128 : 256;
   const i64 staging = plan.teams * plan.warps * 16 * (line + 16);
   const i64 barriers = boxed(plan) ? 16 * plan.stages + 8 * plan.teams : 0;
   const i64 settled = !settles(plan) || boxed(plan) ? 0 : plan.mma == Mma::wgmma ? right : left + right;

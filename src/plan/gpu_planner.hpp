@@ -5,7 +5,7 @@
 #include <array>
 
 #include <tilewright/plan.hpp>
-#include <tilewright/tile/cuda/parts.hpp>
+#include <tilewright/tile/classes.hpp>
 
 namespace tilewright::plan {
 
@@ -48,7 +48,7 @@ inline constexpr std::array gpu_tiles = {
 /// A plan's tile in the product that is computed, which is C^T = B^T * A^T if the plan transposes.
 TileShape product_tile(const Plan& plan);
 /// The classes in which programs take rows of A; a single one if they take adjacent rows.
-cuda::Classes classes_of(const Problem& problem, const Plan& plan);
+tile::Classes classes_of(const Problem& problem, const Plan& plan);
 /// The rows of tiles: where programs take rows of A by classes, those of each class.
 i64 tile_rows(const Problem& problem, const Plan& plan);
 /// The mover of an operand of this layout class.

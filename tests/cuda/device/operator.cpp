@@ -138,8 +138,14 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
        {by_1, by_2, by_4, off_by_one, transposed, transposed_by_1},
        {packed, transposed}},
       {"a=tma b=realign", {{131, 257, 72}, {520, 70, 1000}}, {packed}, {packed, by_1, by_2, transposed_by_1}},
-      {"a=tma b=realign", {{136, 257, 77}, {1504, 600, 130}}, {transposed}, {packed, by_1, off_by_one, transposed_by_1}},
-      {"a=tma b=realign", any, {by_1, by_2, by_4, off_by_one}, {packed, by_1, transposed, transposed_by_1, off_by_one}}};
+      {"a=tma b=realign",
+       {{136, 257, 77}, {1504, 600, 130}},
+       {transposed},
+       {packed, by_1, off_by_one, transposed_by_1}},
+      {"a=tma b=realign",
+       any,
+       {by_1, by_2, by_4, off_by_one},
+       {packed, by_1, transposed, transposed_by_1, off_by_one}}};
   for (const Odd& o : odd) {
     for (const Shape& s : o.shapes) {
       if (reduced && s.m > 300) continue;

@@ -221,9 +221,9 @@ struct RowsLayout {
 };
 /// What is set aside, whichever axis turns out to be adjacent.
 template <class L>
-inline constexpr int rows_bytes = RowsLayout<BlockOf<L, 0>>::bytes > RowsLayout<BlockOf<L, 1>>::bytes
-                                      ? RowsLayout<BlockOf<L, 0>>::bytes
-                                      : RowsLayout<BlockOf<L, 1>>::bytes;
+inline constexpr int rows_bytes =
+    RowsLayout<BlockOf<L, 0>>::bytes > RowsLayout<BlockOf<L, 1>>::bytes ? RowsLayout<BlockOf<L, 0>>::bytes
+                                                                        : RowsLayout<BlockOf<L, 1>>::bytes;
 
 /// Whether a term of pointers is there, with an affine index.
 template <class T>
@@ -273,11 +273,12 @@ constexpr int staged_line(const Team& team) { return team.tensor == Tensor::wgmm
 /// Shared memory with which one warp stages its part of a store: 16 rows (or columns) of some of its atoms at a time,
 /// in the memory's element type, each row padded by one chunk.
 ///
-/// Where four warps have 64 rows, 16 each, one below the other, columns of memory are whole only if they stage together:
-/// each of 4 atoms in a row, into the areas of all four, which then have 16 columns of 64 rows each.
+/// Where four warps have 64 rows, 16 each, one below the other, columns of memory are whole only if they stage
+/// together: each of 4 atoms in a row, into the areas of all four, which then have 16 columns of 64 rows each.
 template <class L, int ES, int Axis>
 struct Staging {
-  static constexpr bool together = Axis == 0 && L::groups && L::cols_of_atoms % 4 == 0 && 64 * ES <= staged_line(L::team);
+  static constexpr bool together =
+      Axis == 0 && L::groups && L::cols_of_atoms % 4 == 0 && 64 * ES <= staged_line(L::team);
   static constexpr int atoms() {
     if (together) return 4;
     if (Axis == 0 && L::groups) return 1;  // a warp's next atom is four atoms below

@@ -1,67 +1,18 @@
-// Rows that start anywhere, taken by boxes. A box begins at a multiple of 16 bytes, and so do its rows; where a matrix'
-// rows do not, every P-th of them do alike: P rows are a multiple of 16 bytes apart for some P of 2, 4 or 8. A class is
-// the rows whose numbers leave one remainder. All of a class begin the same few elements behind a chunk of 16 bytes, its
-// shift; so a product that takes only rows of one class may begin its sum that many elements early, where the other
-// operand has zeros, and all its boxes begin at chunks. C has the same rows, so a class is a problem of its own, whose
-// tiles are programs as any others are.
-//
-// With eight times as many classes all rows of one begin at the same byte of a line of 128 bytes, and the sum at a
-// line's beginning: fewer lines are touched. Arithmetic alone, shared by host and device.
+// The arguments of a launch whose programs take one operand's rows by classes (tile/classes.hpp). Host and device share
+// them.
 #pragma once
 
+#include <tilewright/tile/classes.hpp>
 #include <tilewright/tile/cuda/config.hpp>
 
 namespace tilewright::cuda {
 
-struct Classes {
-  u32 chunks = 1;       // P: classes that differ in where their rows begin in a chunk
-  u32 lines = 1;        // times so many, so that rows of one begin alike in 16 * lines bytes: a power of two up to 8
-  u32 longer = 0;       // the first so many classes have a row more than the others
-  u32 tiles_long = 0;   // of each of those
-  u32 tiles_short = 0;  // and of each of the others
-  u32 base = 0;         // the address of row 0, and the bytes from row to row: of both the lowest bits count
-  u32 pitch = 0;
-
-  constexpr u32 count() const { return chunks * lines; }
-  constexpr u32 tiles() const { return longer * tiles_long + (count() - longer) * tiles_short; }
-
-  /// The class of one of all tiles, which are numbered class by class, and its number there.
-  struct Place {
-    u32 of, tile;
-  };
-  constexpr Place place(u32 number) const {
-    const u32 in_long = longer * tiles_long;
-    if (number < in_long) return {number / tiles_long, number % tiles_long};
-    return {longer + (number - in_long) / tiles_short, (number - in_long) % tiles_short};
-  }
-  /// Elements from where a class' sums begin to its rows' first element, and of those the ones behind the beginning of
-  /// a chunk, which belong to another row or to nobody.
-  constexpr u32 shift(u32 of) const { return (base + of * pitch) % (16 * lines) / 2; }
-  constexpr u32 foreign(u32 of) const { return (base + of * pitch) % 16 / 2; }
-
-  // Each chunk class has two maps of three axes: along its rows, the layers of rows that are lines classes apart, and
-  // rows of one layer. One map is of the longer classes, the other of the shorter ones.
-  constexpr u32 map(u32 of) const { return of % chunks * 2 + (of < longer ? 1 : 0); }
-  constexpr u32 layer(u32 of) const { return of / chunks; }
-};
-
-/// The classes of `rows` rows, of which tiles take `tile`.
-constexpr Classes classes_of(i64 rows, i64 tile, i64 chunks, i64 lines) {
-  Classes c;
-  c.chunks = static_cast<u32>(chunks), c.lines = static_cast<u32>(lines);
-  const i64 count = chunks * lines, each = rows / count;
-  c.longer = static_cast<u32>(rows % count);
-  c.tiles_long = static_cast<u32>(cdiv(each + 1, tile)), c.tiles_short = static_cast<u32>(cdiv(each, tile));
-  return c;
-}
-
 inline constexpr int most_class_maps = 16;
 
-/// The arguments of a kernel whose programs take one operand's rows by classes.
 template <class Args>
 struct Parts {
   Args args;  // of the whole problem
-  Classes classes;
+  tile::Classes classes;
   TensorMap maps[most_class_maps];
 };
 

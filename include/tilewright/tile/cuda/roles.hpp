@@ -4,13 +4,15 @@
 // whose blocks have come. They meet at two barriers for each stage of the ring, and nowhere else, so the producer is
 // up to C.stages steps ahead, also across programs: a block of threads works on one program after the other, and while
 // the last ones are stored the next ones' blocks arrive. With two teams of consumers, the programs are theirs in turn:
-// while one stores, the other multiplies.
+// while one stores, the other multiplies. A left operand that stays as it lies in memory (rows.hpp) is copied by all
+// threads of the producer's four warps.
 //
 // Products are not waited for before the next step's are begun: the tensor cores have work at all times.
 // Start at run_roles().
 #pragma once
 
-#include <tilewright/tile/cuda/executor.hpp>
+#include <tilewright/tile/cuda/boxes.hpp>
+#include <tilewright/tile/cuda/nothing.hpp>
 #include <tilewright/tile/cuda/parts.hpp>
 
 namespace tilewright::cuda {
@@ -51,159 +53,6 @@ struct Ring {
   }
 };
 
-/// The producer's value.
-template <class T, int M, int N>
-class Nothing : public tile::Value {
- public:
-  using element = T;
-  static constexpr int rows = M, cols = N;
-
-  template <class Load>
-  __device__ Nothing<typename Load::element, Load::rows, Load::cols> materialize(const Load&) const {
-    return {};
-  }
-  template <class A, class B>
-  __device__ void accumulate(const tile::Product<A, B>&) {}
-  template <class P, class Mask>
-  __device__ void store(const P&, const Mask&) const {}
-  template <class P, class Mask>
-  __device__ void atomic_add(const P&, const Mask&) const {}
-  template <class Op>
-  __device__ Nothing<float, M, N> map() const {
-    return {};
-  }
-  template <class F>
-  __device__ Nothing<float, M, N> map_function(const F&) const {
-    return {};
-  }
-  template <class Op, bool NumberFirst>
-  __device__ Nothing<float, M, N> zip_number(float) const {
-    return {};
-  }
-  template <class E>
-  __device__ Nothing<E, M, N> cast() const {
-    return {};
-  }
-  template <class Op, class U>
-  __device__ Nothing<float, (M > U::rows ? M : U::rows), (N > U::cols ? N : U::cols)> zip(const U&) const {
-    return {};
-  }
-  template <class Mask, class Y>
-  __device__ auto select(const Mask&, const Y& other) const {
-    if constexpr (tile::TileValue<Y>) {
-      return zip<void>(other);
-    } else {
-      return Nothing<float, M, N>{};
-    }
-  }
-  __device__ Nothing<T, N, M> transposed() const { return {}; }
-  template <class Op, int Along>
-  __device__ Nothing<float, (Along == 1 ? M : 1), (Along == 1 ? 1 : N)> reduce() const {
-    return {};
-  }
-};
-
-/// Where a program is, and what its blocks are taken from.
-struct Site {
-  u32 number;
-  TileCoord tile;
-  const TensorMap* maps[2];
-  u32 shift = 0, foreign = 0, layer = 0;  // of its class of rows: see Classes
-};
-
-/// The threads that bring blocks.
-inline constexpr int producer_threads = 128;
-
-/// The loads of a step, the first of them the Which-th of all. A block by tma is a row of panels, each of which is one
-/// box. A realigned one is the left operand, which stays as it lies in memory: all producer threads copy it.
-template <Config C, int Which, class T>
-struct Boxes;
-template <Config C, int Which>
-struct Boxes<C, Which, tile::Both<>> {
-  static constexpr int bytes = 0, copied = 0, fragments = 1;
-  __device__ static void fetch(const tile::Both<>&, const Site&, u32, u32) {}
-  __device__ static void clear(const tile::Both<>&, u32, const Site&) {}
-  template <class Work>
-  __device__ static tile::Both<> staged(const tile::Both<>&, u32, Work*) {
-    return {};
-  }
-};
-template <Config C, int Which, class First, class... Rest>
-struct Boxes<C, Which, tile::Both<First, Rest...>> {
-  static constexpr Move move = C.move(Which);
-  static constexpr int axis = move.axis;
-  static constexpr bool raw = move.via == Via::realign, in_classes = move.via == Via::classes;
-  static_assert(Which < 2 && (raw ? is_left<First>(Which, C.team()) : move.via == Via::tma || in_classes),
-                "cuda: a step of blocks of which some are neither boxes nor taken from registers");
-  using Others = Boxes<C, Which + 1, tile::Both<Rest...>>;
-  using B = BlockOf<First, axis>;
-  using S = Source<First, axis, true>;
-  using Carrier = RowsCopy<First, axis, producer_threads>;
-  static_assert(S::Outer::affine && S::Inner::affine, "cuda: a load by indices that are not adjacent is no box");
-  static_assert(B::panel % block_alignment == 0 || B::bytes == B::panel, "cuda: boxes begin where swizzles do");
-  static constexpr int panels = B::chunks / B::span, width = B::pitch / element_bytes<typename First::element>;
-  static constexpr int own = raw ? rows_bytes<First> : block_bytes<First>;
-  static constexpr int bytes = own + Others::bytes;                                // set aside
-  // Those of a raw block's atoms that are a thread's own, if its warps are one below the other.
-  static constexpr int fragments = raw ? B::outer * B::inner / 256 / C.warps : Others::fragments;
-  static constexpr int copied = (raw ? 0 : panels * B::panel) + Others::copied;  // that arrive in boxes
-
-  /// One thread has the boxes brought.
-  __device__ static void fetch(const tile::Both<First, Rest...>& blocks, const Site& from, u32 at, u32 barrier) {
-    if constexpr (!raw) {
-      const S source(blocks.first);
-      const int inner = static_cast<int>(source.inner().first()), outer = static_cast<int>(source.outer().first());
-#pragma unroll
-      for (int panel = 0; panel < panels; ++panel) {
-        const u32 to = at + static_cast<u32>(panel * B::panel);
-        if constexpr (in_classes) {
-          ptx::copy_box(to, from.maps[Which], inner + static_cast<int>(from.foreign) + panel * width,
-                        static_cast<int>(from.layer), outer, barrier);
-        } else {
-          ptx::copy_box(to, from.maps[Which], inner + panel * width, outer, barrier);
-        }
-      }
-    }
-    Others::fetch(blocks.rest, from, at + own, barrier);
-  }
-  /// What a producer thread has to copy of each step.
-  __device__ static auto copier(const tile::Both<First, Rest...>& blocks) {
-    if constexpr (raw) {
-      return Carrier(blocks.first, static_cast<int>(threadIdx.x) - (C.teams > 1 ? 0 : C.threads()));
-    } else {
-      return 0;
-    }
-  }
-  /// All consumer threads write zeros over what shares a chunk with the first element of the sum, in blocks whose rows
-  /// run along it. The others have whole rows of zeros there.
-  __device__ static void clear(const tile::Both<First, Rest...>& blocks, u32 at, const Site& site) {
-    if constexpr (axis == 1 - Which) {
-      const int end = static_cast<int>(site.shift), foreign = raw ? 7 : static_cast<int>(site.foreign);
-      const auto view = staged_first(blocks, at, static_cast<int*>(nullptr));
-      for (int row = static_cast<int>(threadIdx.x); row < B::outer; row += C.threads()) {
-#pragma unroll 1
-        for (int k = end > foreign ? end - foreign : 0; k < end; ++k) {
-          ptx::store_shared(view.address_of(axis == 1 ? row : k, axis == 1 ? k : row), u16{0});
-        }
-      }
-    }
-    Others::clear(blocks.rest, at + own, site);
-  }
-  template <class Work>
-  __device__ static auto staged(const tile::Both<First, Rest...>& blocks, u32 at, Work* work) {
-    return prepend(staged_first(blocks, at, work), Others::staged(blocks.rest, at + own, work));
-  }
-
- private:
-  template <class Work>
-  __device__ static auto staged_first(const tile::Both<First, Rest...>& blocks, u32 at, Work* work) {
-    if constexpr (raw) {
-      return Carrier::view(blocks.first, at, work);
-    } else {
-      return Staged<typename First::element, First::rows, First::cols, axis, Work>{at, work};
-    }
-  }
-};
 /// Whether some block is brought by all producer threads.
 template <Config C>
 inline constexpr bool copies_raw = C.settles();
@@ -212,21 +61,6 @@ template <Config C>
 inline constexpr int slot_bytes = C.ring_bytes / C.stages;
 template <Config C>
 using RingOf = Ring<C, slot_bytes<C>>;
-
-/// A program without values.
-class Empty : public Numbered {
- public:
-  using Numbered::Numbered;
-
-  template <class T, int M, int N>
-  __device__ Nothing<T, M, N> full(float) {
-    return {};
-  }
-  template <class P, class Mask>
-  __device__ Nothing<typename tile::Load<P, Mask>::element, P::rows, P::cols> load(const tile::Load<P, Mask>&) {
-    return {};
-  }
-};
 
 /// The steps of a pipeline, which begin so many elements early: what lies in front of a sum are zeros.
 template <int BK>
@@ -400,20 +234,18 @@ class InClasses {
       : programs(static_cast<u32>(grid.programs())), parts_(parts), maps_(maps), order_(order) {}
   const u32 programs;
   __device__ Site site(u32 number) {
-    const Classes& c = parts_.classes;
+    const tile::Classes& c = parts_.classes;
     const u32 all = c.tiles(), others = programs / all;
     TileCoord tile = tilewright::detail::tile_in<u32>(order_, Left ? all : others, Left ? others : all, number);
-    const Classes::Place place = c.place(static_cast<u32>(Left ? tile.row : tile.col));
+    const tile::Classes::Place place = c.place(static_cast<u32>(Left ? tile.row : tile.col));
     (Left ? tile.row : tile.col) = place.tile;
     of_ = place.of;
     const TensorMap* const own = &parts_.maps[c.map(of_)];
-    return {number,        tile,
-            {Left ? own : &maps_.of[0], Left ? &maps_.of[1] : own},
-            c.shift(of_),  c.foreign(of_),
-            c.layer(of_)};
+    return {number,       tile,           {Left ? own : &maps_.of[0], Left ? &maps_.of[1] : own},
+            c.shift(of_), c.foreign(of_), c.layer(of_)};
   }
   __device__ Args args(const Site&) const {
-    const Classes& c = parts_.classes;
+    const tile::Classes& c = parts_.classes;
     return Left ? parts_.args.of_rows(of_, c.count()) : parts_.args.of_cols(of_, c.count());
   }
 
@@ -441,7 +273,7 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
   // Two groups of four warps that hold 128 sums a thread want the registers that the producers do not: one thread few,
   // those that copy more.
   constexpr bool unequal = C.warps * C.teams == 8;
-  constexpr int few = copies_raw<C> ? 72 : 40, many = copies_raw<C> ? 216 : 232;
+  constexpr int few = copies_raw<C> ? 56 : 40, many = copies_raw<C> ? 224 : 232;
   auto problem = problem_of<C>(args, maps, grid, order);
   RingOf<C> ring;
   const u32 team = team_index<C>();

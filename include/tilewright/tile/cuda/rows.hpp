@@ -1,8 +1,9 @@
 // The left operand of a product as it lies in memory, for kernels in roles (roles.hpp): wgmma takes it from registers,
-// where threads pick its elements, so rows may begin anywhere. The producer's threads copy the aligned chunks of 16 bytes
-// that hold its elements: up to 14 bytes in front of a row's first element and behind its last, which share a chunk with
-// them, and nothing else is read. What does not exist along K is zeros, but for what shares a chunk with elements that
-// do, which those who multiply clear. What does not exist along M is anything: no sum that is stored reads it.
+// where threads pick its elements, so rows may begin anywhere. The producer's threads copy the aligned chunks of 16
+// bytes that hold its elements: up to 14 bytes in front of a row's first element and behind its last, which share a
+// chunk with them, and nothing else is read. What does not exist along K is zeros, but for what shares a chunk with
+// elements that do, which those who multiply clear. What does not exist along M is anything: no sum that is stored
+// reads it.
 #pragma once
 
 #include <tilewright/tile/cuda/source.hpp>
@@ -30,8 +31,9 @@ struct Rows {
   __device__ float at(int row, int col) const { return ptx::widen(T{ptx::load_shared_half(address_of(row, col))}); }
 };
 
-/// Copies blocks of rows, one step of K after the other, by Threads threads. Eight neighbours have a line of 128 bytes of
-/// memory, of which they copy the chunks that are needed: each warp's copy is of four lines, and the fewest requests.
+/// Copies blocks of rows, one step of K after the other, by Threads threads. Eight neighbours have a line of 128 bytes
+/// of memory, of which they copy the chunks that are needed: each warp's copy is of four lines, and the fewest
+/// requests.
 template <class L, int Axis, int Threads>
 class RowsCopy {
   using B = BlockOf<L, Axis>;
@@ -80,9 +82,9 @@ class RowsCopy {
       for (int i = 0; i < each; ++i) {
 #pragma unroll
         for (int line = 0; line < lines; ++line) {
-          ptx::async_copy_needed((needed_ >> (i * lines + line) & 1) != 0,
-                                 places_[i] + static_cast<u32>(line * 128),
-                                 reinterpret_cast<const void*>(begin(source) + offsets_[i] + static_cast<u32>(line * 128)));
+          ptx::async_copy_needed(
+              (needed_ >> (i * lines + line) & 1) != 0, places_[i] + static_cast<u32>(line * 128),
+              reinterpret_cast<const void*>(begin(source) + offsets_[i] + static_cast<u32>(line * 128)));
         }
       }
       return;
@@ -100,8 +102,9 @@ class RowsCopy {
       const int before = span.first * es - skipped, left = span.last * es - skipped;
       const bool needed = left > 0 && before < 16 && row >= rows.first && row < rows.last;
       ptx::async_copy_part<16>(slot + (layout.start(row) & ~15u) + static_cast<u32>(chunk * 16),
-                               needed ? reinterpret_cast<const void*>((from & ~15ull) + static_cast<unsigned>(chunk * 16))
-                                      : load.pointers.root,
+                               needed
+                                   ? reinterpret_cast<const void*>((from & ~15ull) + static_cast<unsigned>(chunk * 16))
+                                   : load.pointers.root,
                                !needed     ? 0
                                : left < 16 ? left
                                            : 16);

@@ -67,8 +67,8 @@ struct Piece {
   __device__ u32 shift(int l) const {
     if constexpr (!Shifted) {
       return 0;
-    } else if constexpr (regular) {  // eight lines are a multiple of 16 bytes
-      return static_cast<u32>(address(l & 7, 0)) & 15u;
+    } else if constexpr (regular) {  // eight lines are a multiple of 16 bytes, and so are 16 neighbours
+      return static_cast<u32>(Axis == 1 ? target.address(l & 7, 0) : target.address(0, l & 7)) & 15u;
     } else {
       return static_cast<u32>(address(l, 0)) & 15u;
     }
@@ -93,7 +93,8 @@ struct Piece {
         const u32 words[4] = {pair(upper[j], upper[j + 1]), pair(lower[j], lower[j + 1]),
                               pair(upper[j + 2], upper[j + 3]), pair(lower[j + 2], lower[j + 3])};
         const int l = Axis == 1 ? lane % 16 : lane % 8 + lane / 16 * 8, at = Axis == 1 ? lane / 16 : lane / 8 % 2;
-        ptx::store_matrices<Axis == 0>(area + static_cast<u32>(l * Area::pitch + a * 32 + at * 16 + skipped * es), words);
+        ptx::store_matrices<Axis == 0>(area + static_cast<u32>(l * Area::pitch + a * 32 + at * 16 + skipped * es),
+                                       words);
       }
     } else {
       constexpr int across = Axis == 1 ? 2 : 4, slots = Atoms * (Axis == 1 ? 4 : 2);

@@ -43,8 +43,8 @@ __device__ inline void async_copy(u32 to, const void* from) {
 /// Copies 16 bytes, or does nothing.
 __device__ inline void async_copy_needed(bool needed, u32 to, const void* from) {
   asm volatile(
-      "{\n.reg .pred needed;\nsetp.ne.s32 needed, %2, 0;\n@needed cp.async.cg.shared.global.L2::128B [%0], [%1], 16;\n}" ::
-          "r"(to),
+      "{\n.reg .pred needed;\nsetp.ne.s32 needed, %2, 0;\n@needed cp.async.cg.shared.global.L2::128B [%0], [%1], "
+      "16;\n}" ::"r"(to),
       "l"(from), "r"(static_cast<int>(needed))
       : "memory");
 }

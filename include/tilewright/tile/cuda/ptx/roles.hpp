@@ -51,8 +51,8 @@ __device__ inline void copy_box(u32 to, const void* map, int inner, int outer, u
 /// The same of a map of three axes: the box is one layer thick.
 __device__ inline void copy_box(u32 to, const void* map, int inner, int layer, int outer, u32 barrier) {
   asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::"r"(
-          to),
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3, %4}], [%5];" ::
+          "r"(to),
       "l"(map), "r"(inner), "r"(layer), "r"(outer), "r"(barrier)
       : "memory");
 }

@@ -22,10 +22,11 @@ __device__ inline void pin(float& value) { asm volatile("" : "+f"(value)::"memor
 /// to them, and the assembler takes them to be free as soon as the instruction is issued. address: a shared address,
 /// which is never 2^32 - 1, as nobody but us knows.
 __device__ inline void hold(u32 (&words)[4], u32 address) {
-  asm volatile("{\n.reg .pred never;\nsetp.eq.u32 never, %0, 0xffffffff;\n@never st.shared.v4.b32 [%0], {%1, %2, %3, %4};\n}" ::
-                   "r"(address),
-               "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])
-               : "memory");
+  asm volatile(
+      "{\n.reg .pred never;\nsetp.eq.u32 never, %0, 0xffffffff;\n@never st.shared.v4.b32 [%0], {%1, %2, %3, %4};\n}" ::
+          "r"(address),
+      "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])
+      : "memory");
 }
 
 // The registers of 64 x N results, 8 columns after the other: two in row g of the thread's 16 rows, two in row g + 8.

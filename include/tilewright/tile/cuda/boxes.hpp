@@ -1,0 +1,111 @@
+// How the blocks of a step come to shared memory in kernels in roles (roles.hpp), and what those who multiply find
+// there.
+#pragma once
+
+#include <tilewright/tile/cuda/executor.hpp>
+
+namespace tilewright::cuda {
+
+/// Where a program is, and what its blocks are taken from.
+struct Site {
+  u32 number;
+  TileCoord tile;
+  const TensorMap* maps[2];
+  u32 shift = 0, foreign = 0, layer = 0;  // of its class of rows: see Classes
+};
+
+/// The threads that bring blocks.
+inline constexpr int producer_threads = 128;
+
+/// The loads of a step, the first of them the Which-th of all. A block by tma is a row of panels, each of which is one
+/// box. A realigned one is the left operand, which stays as it lies in memory: all producer threads copy it.
+template <Config C, int Which, class T>
+struct Boxes;
+template <Config C, int Which>
+struct Boxes<C, Which, tile::Both<>> {
+  static constexpr int bytes = 0, copied = 0, fragments = 1;
+  __device__ static void fetch(const tile::Both<>&, const Site&, u32, u32) {}
+  __device__ static void clear(const tile::Both<>&, u32, const Site&) {}
+  template <class Work>
+  __device__ static tile::Both<> staged(const tile::Both<>&, u32, Work*) {
+    return {};
+  }
+};
+template <Config C, int Which, class First, class... Rest>
+struct Boxes<C, Which, tile::Both<First, Rest...>> {
+  static constexpr Move move = C.move(Which);
+  static constexpr int axis = move.axis;
+  static constexpr bool raw = move.via == Via::realign, in_classes = move.via == Via::classes;
+  static_assert(Which < 2 && (raw ? is_left<First>(Which, C.team()) : move.via == Via::tma || in_classes),
+                "cuda: a step of blocks of which some are neither boxes nor taken from registers");
+  using Others = Boxes<C, Which + 1, tile::Both<Rest...>>;
+  using B = BlockOf<First, axis>;
+  using S = Source<First, axis, true>;
+  using Carrier = RowsCopy<First, axis, producer_threads>;
+  static_assert(S::Outer::affine && S::Inner::affine, "cuda: a load by indices that are not adjacent is no box");
+  static_assert(B::panel % block_alignment == 0 || B::bytes == B::panel, "cuda: boxes begin where swizzles do");
+  static constexpr int panels = B::chunks / B::span, width = B::pitch / element_bytes<typename First::element>;
+  static constexpr int own = raw ? rows_bytes<First> : block_bytes<First>;
+  static constexpr int bytes = own + Others::bytes;  // set aside
+  // Those of a raw block's atoms that are a thread's own, if its warps are one below the other.
+  static constexpr int fragments = raw ? B::outer * B::inner / 256 / C.warps : Others::fragments;
+  static constexpr int copied = (raw ? 0 : panels * B::panel) + Others::copied;  // that arrive in boxes
+
+  /// One thread has the boxes brought.
+  __device__ static void fetch(const tile::Both<First, Rest...>& blocks, const Site& from, u32 at, u32 barrier) {
+    if constexpr (!raw) {
+      const S source(blocks.first);
+      const int inner = static_cast<int>(source.inner().first()), outer = static_cast<int>(source.outer().first());
+#pragma unroll
+      for (int panel = 0; panel < panels; ++panel) {
+        const u32 to = at + static_cast<u32>(panel * B::panel);
+        if constexpr (in_classes) {
+          ptx::copy_box(to, from.maps[Which], inner + static_cast<int>(from.foreign) + panel * width,
+                        static_cast<int>(from.layer), outer, barrier);
+        } else {
+          ptx::copy_box(to, from.maps[Which], inner + panel * width, outer, barrier);
+        }
+      }
+    }
+    Others::fetch(blocks.rest, from, at + own, barrier);
+  }
+  /// What a producer thread has to copy of each step.
+  __device__ static auto copier(const tile::Both<First, Rest...>& blocks) {
+    if constexpr (raw) {
+      return Carrier(blocks.first, static_cast<int>(threadIdx.x) - (C.teams > 1 ? 0 : C.threads()));
+    } else {
+      return 0;
+    }
+  }
+  /// All consumer threads write zeros over what shares a chunk with the first element of the sum, in blocks whose rows
+  /// run along it. The others have whole rows of zeros there.
+  __device__ static void clear(const tile::Both<First, Rest...>& blocks, u32 at, const Site& site) {
+    if constexpr (axis == 1 - Which) {
+      const int end = static_cast<int>(site.shift), foreign = raw ? 7 : static_cast<int>(site.foreign);
+      const auto view = staged_first(blocks, at, static_cast<int*>(nullptr));
+      for (int row = static_cast<int>(threadIdx.x); row < B::outer; row += C.threads()) {
+#pragma unroll 1
+        for (int k = end > foreign ? end - foreign : 0; k < end; ++k) {
+          ptx::store_shared(view.address_of(axis == 1 ? row : k, axis == 1 ? k : row), u16{0});
+        }
+      }
+    }
+    Others::clear(blocks.rest, at + own, site);
+  }
+  template <class Work>
+  __device__ static auto staged(const tile::Both<First, Rest...>& blocks, u32 at, Work* work) {
+    return prepend(staged_first(blocks, at, work), Others::staged(blocks.rest, at + own, work));
+  }
+
+ private:
+  template <class Work>
+  __device__ static auto staged_first(const tile::Both<First, Rest...>& blocks, u32 at, Work* work) {
+    if constexpr (raw) {
+      return Carrier::view(blocks.first, at, work);
+    } else {
+      return Staged<typename First::element, First::rows, First::cols, axis, Work>{at, work};
+    }
+  }
+};
+
+}  // namespace tilewright::cuda
