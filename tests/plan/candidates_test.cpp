@@ -70,7 +70,8 @@ TEST(GpuPlans, ByDefaultAreThePlannersOwnInItsOrder) {
 
 TEST(GpuPlans, EachOfAllIsWhatItsTextAsksFor) {
   for (const GpuDescription& gpu : {large, small}) {
-    for (const auto& [a, b] : {std::pair{along_k, across}, {along_k, odd}, {odd, odd}, {stepped, along_k}}) {
+    for (const auto& [a, b] :
+         {std::pair{along_k, across}, {along_k, odd}, {odd, odd}, {odd, across}, {stepped, along_k}}) {
       for (const DType type : {DType::f16, DType::f32}) {
         const Problem p = problem(a, b, type);
         const PlanList list = list_gpu_plans(p, {}, gpu, Breadth::all);
@@ -117,7 +118,11 @@ TEST(GpuPlans, MoversSuitTheLayouts) {
     return found;
   };
   EXPECT_EQ(movers(along_k, across), (std::set<std::string>{"async_copy async_copy", "tma tma"}));
-  EXPECT_EQ(movers(odd, odd), (std::set<std::string>{"realign realign"}));
+  EXPECT_EQ(movers(odd, odd), (std::set<std::string>{"realign realign", "tma realign"}));
+  const LayoutClass odd_across{UnitAxis::mn, 2};
+  EXPECT_EQ(movers(odd_across, odd_across), (std::set<std::string>{"realign realign"}));
+  EXPECT_TRUE(movers(odd, across).contains("tma tma")) << "by classes of rows";
+  EXPECT_TRUE(movers(odd_across, across).contains("realign tma"));
   const std::set<std::string> mixed = movers(odd, along_k);
   EXPECT_TRUE(mixed.contains("realign async_copy") && mixed.contains("realign realign"));
   EXPECT_TRUE(movers(stepped, stepped) == (std::set<std::string>{"gather gather"}));

@@ -1,6 +1,10 @@
 // The planner for GPUs, on devices that do not exist.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "plan/gpu_planner.hpp"
 #include "tests/core/errors.hpp"
 
@@ -12,6 +16,8 @@ using plan::GpuDescription;
 
 constexpr GpuDescription large{132, 232448, true}, small{4, 49152};
 constexpr LayoutClass aligned{UnitAxis::k, 16}, odd{UnitAxis::k, 2}, stepped{UnitAxis::none, 2};
+// The other way round: a stored transposed, b by rows.
+constexpr LayoutClass across{UnitAxis::mn, 16}, odd_across{UnitAxis::mn, 2};
 
 Problem problem(i64 m, i64 n, i64 k, LayoutClass a = aligned, LayoutClass b = aligned, DType type = DType::f16) {
   return {m, n, k, type, type, a, b, aligned};
@@ -24,12 +30,118 @@ TEST(GpuPlanner, MoversFollowTheLayouts) {
   };
   EXPECT_EQ(movers(aligned, aligned), (std::pair{Mover::tma, Mover::tma}));
   EXPECT_EQ(movers(aligned, aligned, "mma=mma_sync"), (std::pair{Mover::async_copy, Mover::async_copy}));
-  EXPECT_EQ(movers(odd, odd), (std::pair{Mover::realign, Mover::realign}));
-  EXPECT_EQ(movers(odd, aligned), (std::pair{Mover::realign, Mover::async_copy}));
-  EXPECT_EQ(movers(odd, aligned, "64x64x64"), (std::pair{Mover::realign, Mover::realign})) << "a kernel less";
+  EXPECT_EQ(movers(odd, aligned, "128x128x64 mma=mma_sync"), (std::pair{Mover::realign, Mover::async_copy}));
+  EXPECT_EQ(movers(odd, aligned, "64x64x64 mma=mma_sync"), (std::pair{Mover::realign, Mover::realign}))
+      << "a kernel less";
   EXPECT_EQ(movers(odd, stepped), (std::pair{Mover::gather, Mover::gather}));
   EXPECT_EQ(movers(odd, stepped, "a=realign"), (std::pair{Mover::realign, Mover::gather}));
   EXPECT_EQ(plan::gpu_mover({UnitAxis::mn, 4}), Mover::async_copy);
+}
+
+std::string movers_text(const Plan& plan) { return "a=" + to_string(plan.a) + " b=" + to_string(plan.b); }
+
+TEST(GpuPlanner, RowsThatStartAnywhereComeBesideBoxes) {
+  const auto movers = [](LayoutClass a, LayoutClass b, const GpuDescription& gpu = large, const char* text = "") {
+    return movers_text(choose_gpu_plan(problem(4096, 4096, 4096, a, b), parse_plan(text), gpu).plan);
+  };
+  for (const i64 alignment : {2, 4, 8}) {
+    SCOPED_TRACE(alignment);
+    const LayoutClass a{UnitAxis::k, alignment}, a_across{UnitAxis::mn, alignment}, b = a_across, b_across = a;
+    EXPECT_EQ(movers(a, b), "a=tma b=realign") << "NN";
+    EXPECT_EQ(movers(a, b_across), "a=tma b=realign") << "NT";
+    EXPECT_EQ(movers(a, across), "a=tma b=tma") << "NN, b aligned";
+    EXPECT_EQ(movers(a, aligned), "a=realign b=tma") << "NT, b aligned: its chunks run along K";
+    EXPECT_EQ(movers(a_across, across), "a=realign b=tma") << "TN, b aligned";
+    EXPECT_EQ(movers(a_across, aligned), "a=realign b=tma") << "TT, b aligned";
+    EXPECT_EQ(movers(aligned, b), "a=tma b=realign") << "NN, a aligned";
+    EXPECT_EQ(movers(aligned, b_across), "a=tma b=realign") << "NT, a aligned";
+    EXPECT_EQ(movers(across, b), "a=tma b=realign") << "TN, a aligned";
+    EXPECT_EQ(movers(across, b_across), "a=tma b=realign") << "TT, a aligned";
+  }
+  // Neither operand has boxes: b's rows along K have no classes.
+  EXPECT_EQ(movers(odd_across, odd_across), "a=realign b=realign") << "TN";
+  EXPECT_EQ(movers(odd_across, odd), "a=realign b=realign") << "TT";
+  const LayoutClass backward{UnitAxis::k, 2, false};
+  EXPECT_EQ(movers(backward, odd_across), "a=realign b=realign");
+  EXPECT_EQ(movers(stepped, odd_across), "a=gather b=gather");
+  constexpr GpuDescription ampere{108, 163 << 10};
+  for (const LayoutClass& a : {odd, odd_across}) {
+    EXPECT_EQ(movers(a, odd_across, small), "a=realign b=realign") << "no tma";
+    EXPECT_EQ(movers(a, odd_across, ampere), "a=realign b=realign") << "no tma";
+    EXPECT_EQ(movers(a, aligned, ampere, "128x128x64"), "a=realign b=async_copy") << "no tma";
+    EXPECT_EQ(movers(aligned, a, ampere, "128x128x64"), "a=async_copy b=realign") << "no tma";
+  }
+  EXPECT_EQ(movers(odd, odd_across, large, "mma=mma_sync"), "a=realign b=realign") << "no wgmma asked for";
+}
+
+TEST(GpuPlanner, RowsThatStartAnywhereAreCopiedWhereTheyHaveNoBoxes) {
+  const auto text = [](LayoutClass a, LayoutClass b, const GpuDescription& gpu) {
+    return to_string(choose_gpu_plan(problem(8192, 8192, 8192, a, b), {}, gpu).plan);
+  };
+  EXPECT_EQ(text(odd_across, odd_across, large),
+            "128x128x32 w4 s3 order=grouped(8) split=none a=realign b=realign mma=wgmma");
+  EXPECT_EQ(text(odd, odd_across, {108, 163 << 10}),
+            "128x128x64 w8 s1 order=grouped(8) split=none a=realign b=realign mma=mma_sync");
+  Problem converting = problem(8192, 8192, 8192, odd, odd_across);
+  converting.output = DType::bf16;
+  EXPECT_EQ(movers_text(choose_gpu_plan(converting, {}, large).plan), "a=realign b=realign") << "rare";
+  EXPECT_EQ(movers_text(choose_gpu_plan(problem(512, 512, 0, odd, odd_across), {}, large).plan), "a=realign b=realign")
+      << "nothing to make a map of";
+  EXPECT_EQ(
+      movers_text(
+          choose_gpu_plan(problem(512, 512, 512, {UnitAxis::k, 4}, {UnitAxis::mn, 4}, DType::f32), {}, large).plan),
+      "a=async_copy b=async_copy");
+}
+
+TEST(GpuPlanner, TilesBesideBoxesFollowTheLeftOperand) {
+  const auto ranked = [](LayoutClass a, LayoutClass b) {
+    std::vector<std::string> texts;
+    for (const Candidate& candidate : choose_gpu_plan(problem(4096, 4096, 4096, a, b), {}, large).candidates) {
+      const TileShape& t = candidate.plan.tile;
+      if (candidate.rejected.empty())
+        texts.push_back(fmt::format("{}x{}x{} {}", t.m, t.n, t.k, movers_text(candidate.plan)));
+    }
+    return texts;
+  };
+  const auto has = [](const std::vector<std::string>& texts, const char* text) {
+    return std::ranges::find(texts, text) != texts.end();
+  };
+  EXPECT_TRUE(has(ranked(odd, across), "128x192x64 a=tma b=tma"));
+  EXPECT_FALSE(has(ranked(aligned, across), "128x192x64 a=tma b=tma")) << "no classes";
+  EXPECT_TRUE(has(ranked(odd, aligned), "128x256x64 a=realign b=tma"));
+  EXPECT_FALSE(has(ranked(odd, aligned), "256x128x64 a=realign b=tma")) << "the transposed product's";
+  EXPECT_TRUE(has(ranked(odd, odd_across), "256x128x64 a=tma b=realign"));
+  const Plan transposed =
+      choose_gpu_plan(problem(4096, 4096, 4096, odd, odd_across), parse_plan("256x128x64"), large).plan;
+  EXPECT_TRUE(transposes(transposed));
+  EXPECT_EQ(plan::product_tile(transposed), (TileShape{128, 256, 64}));
+  const Plan straight = choose_gpu_plan(problem(4096, 4096, 4096, odd, aligned), parse_plan("128x256x64"), large).plan;
+  EXPECT_FALSE(transposes(straight));
+  EXPECT_EQ(plan::product_tile(straight), straight.tile);
+}
+
+TEST(GpuPlanner, ClassesAreThoseOfRowsThatComeByTma) {
+  const auto classes = [](i64 m, i64 k, LayoutClass a, LayoutClass b, const char* text) {
+    const Problem p = problem(m, 4096, k, a, b);
+    const Plan chosen = choose_gpu_plan(p, parse_plan(text), large).plan;
+    const cuda::Classes c = plan::classes_of(p, chosen);
+    EXPECT_EQ(plan::tile_rows(p, chosen), c.tiles());
+    return std::pair{c.chunks, c.lines};
+  };
+  using Pair = std::pair<u32, u32>;
+  for (const i64 alignment : {2, 4, 8}) {
+    const LayoutClass a{UnitAxis::k, alignment};
+    EXPECT_EQ(classes(1000, 1000, a, across, "128x128x64 a=tma b=tma"), (Pair{16 / alignment, 1}));
+    EXPECT_EQ(classes(1000, 1000, a, odd_across, "128x128x64 a=tma b=realign"), (Pair{16 / alignment, 1}));
+    EXPECT_EQ(classes(1000, 1000, a, aligned, "128x128x64 a=realign b=tma"), (Pair{1, 1})) << "a stays raw";
+  }
+  EXPECT_EQ(classes(1000, 1000, aligned, odd, "128x128x64 a=tma b=realign"), (Pair{1, 1}));
+  EXPECT_EQ(classes(8192, 8192, odd, across, "128x128x64 a=tma b=tma"), (Pair{8, 8})) << "64 classes of 128 rows";
+  EXPECT_EQ(classes(8192, 1023, odd, across, "128x128x64 a=tma b=tma"), (Pair{8, 1})) << "a step more counts";
+  EXPECT_EQ(classes(4096, 8192, odd, across, "128x128x64 a=tma b=tma"), (Pair{8, 4})) << "tiles are whole";
+  const Problem p = problem(1000, 4096, 1000, odd, across);
+  const Plan chosen = choose_gpu_plan(p, parse_plan("128x128x64 a=tma b=tma"), large).plan;
+  EXPECT_EQ(plan::tile_rows(p, chosen), 8) << "125 rows a class";
 }
 
 TEST(GpuPlanner, CopiesOfBothOperandsAreWideIfBothAreAligned) {
@@ -39,9 +151,9 @@ TEST(GpuPlanner, CopiesOfBothOperandsAreWideIfBothAreAligned) {
     return plan::copy_bytes(p, choose_gpu_plan(p, parse_plan(tile), large).plan);
   };
   EXPECT_EQ(bytes(16, 16, "64x64x64"), 16);
-  EXPECT_EQ(bytes(16, 8, "64x64x64"), 4);
-  EXPECT_EQ(bytes(16, 8, "128x128x64"), 4);
-  EXPECT_EQ(bytes(4, 16, "128x128x64"), 4);
+  EXPECT_EQ(bytes(16, 8, "64x64x64 a=async_copy b=async_copy"), 4);
+  EXPECT_EQ(bytes(16, 8, "128x128x64 a=async_copy b=async_copy"), 4);
+  EXPECT_EQ(bytes(4, 16, "128x128x64 a=async_copy b=async_copy"), 4);
   EXPECT_EQ(bytes(16, 16, "64x64x64", DType::f16, DType::bf16), 4) << "a rare pair of types";
   EXPECT_EQ(bytes(16, 2, "128x128x64"), 0) << "movers differ";
 }
@@ -68,7 +180,7 @@ TEST(GpuPlanner, AlignedOperandsComeByTmaWhereItExists) {
   EXPECT_EQ(mover(problem(4096, 4096, 4096), small), Mover::async_copy);
   EXPECT_EQ(mover(problem(4096, 4096, 0), large), Mover::async_copy) << "nothing to make a map of";
   EXPECT_EQ(mover(problem(4096, 4096, i64{1} << 31), large), Mover::async_copy) << "coordinates have 32 bits";
-  EXPECT_EQ(mover(problem(4096, 4096, 4096, {UnitAxis::k, 8}), large), Mover::async_copy);
+  EXPECT_EQ(mover(problem(4096, 4096, 4096, {UnitAxis::k, 8}), large), Mover::realign) << "b alone has boxes";
   EXPECT_EQ(mover(problem(4096, 4096, 4096, {UnitAxis::k, 16, false}), large), Mover::async_copy) << "runs backward";
   EXPECT_EQ(mover(problem(64, 64, 64, aligned, aligned, DType::f32), large), Mover::async_copy);
   const Plan plan = choose_gpu_plan(problem(8192, 8192, 8192), parse_plan("128x128x64"), large).plan;
@@ -98,8 +210,15 @@ TEST(GpuPlanner, LargeProductsTakeLargeTilesAndFlatOnesFlatTiles) {
 
 TEST(GpuPlanner, EveryRankedPlanFitsTheDeviceAndItsTextParsesBack) {
   for (const GpuDescription& gpu : {large, small}) {
-    for (const LayoutClass& a : {aligned, odd, stepped}) {
-      const Problem p = problem(1000, 1001, 777, a, odd);
+    for (const auto& [a, b] : {std::pair{aligned, odd},
+                               {odd, odd},
+                               {stepped, odd},
+                               {odd, odd_across},
+                               {odd, across},
+                               {odd_across, aligned},
+                               {odd_across, odd_across},
+                               {across, odd}}) {
+      const Problem p = problem(1000, 1001, 777, a, b);
       const PlanChoice choice = choose_gpu_plan(p, {}, gpu);
       EXPECT_FALSE(choice.reason.empty());
       for (const Candidate& candidate : choice.candidates) {
@@ -138,15 +257,15 @@ TEST(GpuPlanner, RefusesWhatNoGpuCanDoWithTheReason) {
   refused("b=direct", ErrorCode::plan_unavailable, "b=direct is the target cpu's. Use b=gather");
   refused("b=async_copy", ErrorCode::plan_value, "Use b=realign", problem(512, 512, 512, aligned, odd));
   refused("b=realign", ErrorCode::plan_value, "Use b=gather", problem(512, 512, 512, aligned, stepped));
-  refused("128x128x64 a=tma", ErrorCode::plan_value, "a=tma does not suit", problem(512, 512, 512, odd));
-  refused("64x32x32 a=tma b=tma", ErrorCode::plan_unavailable, "tma brings no blocks of this tile");
+  refused("64x32x32 a=tma b=tma", ErrorCode::plan_unavailable, "tma brings no such blocks of this tile");
   refused("128x256x64 a=tma b=tma", ErrorCode::plan_unavailable, "extents below 2,147,483,648",
           problem(64, 64, i64{1} << 33));
   refused("128x256x64 a=tma b=tma", ErrorCode::plan_unavailable, "a K of 1 or more", problem(64, 64, 0));
   EXPECT_EQ(choose_gpu_plan(problem(130, 1000, 4096), parse_plan("a=tma b=tma"), large).plan.a, Mover::tma);
-  refused("128x128x64 a=tma b=async_copy", ErrorCode::plan_unavailable, "both operands come by tma, or none");
+  refused("128x128x64 a=tma b=async_copy", ErrorCode::plan_unavailable,
+          "beside an operand by tma the other comes by tma or realign");
   refused("128x128x64 a=tma b=tma mma=mma_sync", ErrorCode::plan_unavailable, "tma wants mma=wgmma");
-  refused("128x128x64 t2 a=async_copy", ErrorCode::plan_unavailable, "t2 wants a=tma b=tma");
+  refused("128x128x64 t2 a=async_copy", ErrorCode::plan_unavailable, "t2 wants blocks that come by tma");
   refused("128x128x64 w8 t2", ErrorCode::plan_unavailable, "2 teams of 8 warps");
   refused("128x128x64 t3", ErrorCode::plan_value, "1 or 2 programs at once");
   refused("128x128x64 a=tma b=tma", ErrorCode::plan_unavailable, "", problem(512, 512, 512), small);
@@ -157,6 +276,65 @@ TEST(GpuPlanner, RefusesWhatNoGpuCanDoWithTheReason) {
   refused("mma=fma", ErrorCode::plan_unavailable, "Use mma=mma_sync");
   refused("", ErrorCode::problem, "M = -1", problem(-1, 2, 3));
   refused("", ErrorCode::plan_unavailable, "shared memory", problem(64, 64, 64), {1, 1024});
+}
+
+TEST(GpuPlanner, TakesAndRefusesMoversBesideTma) {
+  const auto layouts = [](LayoutClass a, LayoutClass b) { return problem(512, 520, 528, a, b); };
+  const auto taken = [](const char* text, const Problem& p) {
+    SCOPED_TRACE(text);
+    const Plan chosen = choose_gpu_plan(p, parse_plan(text), large).plan;
+    EXPECT_TRUE(to_string(chosen).starts_with(std::string_view(text).substr(0, std::string_view(text).find(' '))));
+    EXPECT_NE(std::string_view(text).find(movers_text(chosen)), std::string_view::npos) << to_string(chosen);
+    EXPECT_EQ(chosen.mma, Mma::wgmma);
+  };
+  taken("256x128x64 a=tma b=realign", layouts(odd, odd_across));
+  taken("256x128x64 a=tma b=realign", layouts(odd, odd));
+  taken("128x128x64 a=tma b=realign", layouts(aligned, across));
+  taken("64x64x64 a=realign b=tma", layouts(odd_across, across));
+  taken("128x256x64 a=realign b=tma", layouts(odd, aligned));
+  taken("128x64x64 a=realign b=tma", layouts(aligned, across));
+  taken("128x192x64 a=tma b=tma", layouts(odd, across));
+  const auto refused = [](const char* text, ErrorCode code, std::initializer_list<std::string_view> words,
+                          const Problem& p, const GpuDescription& gpu = large) {
+    SCOPED_TRACE(text);
+    expect_error(code, words, [&] { choose_gpu_plan(p, parse_plan(text), gpu); });
+  };
+  for (const LayoutClass& b : {odd, odd_across}) {
+    for (const char* const text : {"128x128x64 b=tma", "128x128x64 a=tma b=tma", "128x128x64 a=realign b=tma"}) {
+      refused(text, ErrorCode::plan_value, {"b=tma does not suit the layout of b", "Use b=realign"}, layouts(odd, b));
+    }
+  }
+  refused("128x128x64 a=tma", ErrorCode::plan_value, {"a=tma does not suit the layout of a", "Use a=realign"},
+          layouts(odd_across, across));
+  refused("128x128x64 a=tma", ErrorCode::plan_value, {"a=tma does not suit", "Use a=gather"}, layouts(stepped, across));
+  refused("128x128x64 a=tma b=tma", ErrorCode::plan_unavailable,
+          {"want rows of a at multiples of 16 bytes, or rows of b that run along N"}, layouts(odd, aligned));
+  const char* const beside = "beside an operand by tma the other comes by tma or realign";
+  refused("128x128x64 a=async_copy b=tma", ErrorCode::plan_unavailable, {beside}, layouts(aligned, across));
+  refused("128x128x64 a=tma b=async_copy", ErrorCode::plan_unavailable, {beside}, layouts(odd, across));
+  refused("128x128x64 a=tma b=gather", ErrorCode::plan_unavailable, {beside}, layouts(odd, stepped));
+  refused("128x128x64 a=gather b=tma", ErrorCode::plan_unavailable, {beside}, layouts(stepped, across));
+  for (const i64 alignment : {2, 16}) {
+    const LayoutClass backward{UnitAxis::k, alignment, false}, backward_across{UnitAxis::mn, alignment, false};
+    refused("128x128x64 a=tma", ErrorCode::plan_value, {"a=tma does not suit", "Use a=realign"},
+            layouts(backward, across));
+    refused("128x128x64 b=tma", ErrorCode::plan_value, {"b=tma does not suit"}, layouts(odd, backward_across));
+    const char* const forwards = "an operand that stays raw beside tma runs forwards";
+    refused("128x128x64 a=tma b=realign", ErrorCode::plan_unavailable, {forwards}, layouts(odd, backward_across));
+    refused("128x128x64 a=realign b=tma", ErrorCode::plan_unavailable, {forwards}, layouts(backward, across));
+  }
+  refused("128x192x64 a=tma b=realign", ErrorCode::plan_unavailable, {"tma brings no such blocks of this tile"},
+          layouts(odd, odd_across));
+  refused("64x32x32 a=realign b=tma", ErrorCode::plan_unavailable, {"tma brings no such blocks of this tile"},
+          layouts(odd, across));
+  refused("128x128x64 a=tma b=realign mma=mma_sync", ErrorCode::plan_unavailable, {"tma wants mma=wgmma"},
+          layouts(odd, odd_across));
+  refused("128x128x64 a=tma b=realign", ErrorCode::plan_unavailable, {"tma wants mma=wgmma"}, layouts(odd, odd_across),
+          {108, 232448});
+  refused("128x128x64 w8 t2 a=tma b=realign", ErrorCode::plan_unavailable, {"2 teams of 8 warps"},
+          layouts(odd, odd_across));
+  refused("128x128x64 a=tma b=realign", ErrorCode::plan_unavailable, {"a K of 1 or more"},
+          problem(64, 64, 0, odd, odd_across));
 }
 
 }  // namespace
