@@ -83,6 +83,14 @@ void expect_boxes(const MatrixView& view, const Classes& c, i64 tile) {
     }
   }
   EXPECT_EQ(wrong, 0);
+  // Whatever boxes ask for: a map of a class has no row that the matrix has not.
+  for (u32 of = 0; of < std::min<i64>(c.count(), view.rows); ++of) {
+    const EncodedMap map = encoded(maps[c.map(of)]);
+    const i64 layers = static_cast<i64>(map.extents[1]), rows = static_cast<i64>(map.extents[2]);
+    EXPECT_LT(of % c.chunks + (layers - 1) * c.chunks + (rows - 1) * c.count(), view.rows) << "class " << of;
+    EXPECT_EQ(map.address, base + of % c.chunks * view.row_stride * 2 - c.foreign(of) * 2) << "class " << of;
+    EXPECT_EQ(static_cast<i64>(map.extents[0]), view.cols + c.foreign(of)) << "class " << of;
+  }
   EXPECT_EQ(found, std::vector<int>(found.size(), 1));
   i64 expected = 0;
   for (i64 row = 0; row < view.rows; ++row) expected += c.foreign(static_cast<u32>(row % c.count()));
