@@ -15,7 +15,7 @@
 namespace {
 
 using namespace tilewright;
-using cuda::Classes;
+using tile::Classes;
 
 constexpr u32 all_chunks[] = {1, 2, 4, 8}, all_lines[] = {1, 2, 4, 8};
 
@@ -27,7 +27,7 @@ TEST(Classes, EveryRowIsInOneTileOfOneClass) {
       for (const u32 chunks : all_chunks) {
         for (const u32 lines : all_lines) {
           SCOPED_TRACE(testing::Message() << rows << " rows in tiles of " << tile << ", " << chunks << " x " << lines);
-          const Classes c = cuda::classes_of(rows, tile, chunks, lines);
+          const Classes c = tile::classes_of(rows, tile, chunks, lines);
           const i64 count = c.count();
           ASSERT_EQ(count, chunks * lines);
           std::vector<int> taken(static_cast<std::size_t>(rows), 0);
@@ -52,7 +52,7 @@ TEST(Classes, EveryRowIsInOneTileOfOneClass) {
 
 TEST(Classes, TilesAreNumberedClassByClass) {
   for (const i64 rows : {1, 9, 64, 70, 4095, 8191, 50257}) {
-    const Classes c = cuda::classes_of(rows, 64, 8, 4);
+    const Classes c = tile::classes_of(rows, 64, 8, 4);
     Classes::Place before = c.place(0);
     EXPECT_EQ(before.of, 0u);
     EXPECT_EQ(before.tile, 0u);
@@ -74,7 +74,7 @@ void for_each_alignment(i64 rows, const auto& visit) {
         for (const u32 pitch :
              {2u, 34u, 50u, 66u, 130u, 100u, 44u, 8u, 24u, 56u, 16u, 48u, 128u, 100514u, 0xfffffff2u}) {
           if (pitch * chunks % 16 != 0) continue;
-          Classes c = cuda::classes_of(rows, 16, chunks, lines);
+          Classes c = tile::classes_of(rows, 16, chunks, lines);
           c.base = base, c.pitch = pitch;
           visit(c);
         }
@@ -102,7 +102,7 @@ TEST(Classes, RowsOfOneBeginAlikeAndTheirShiftSaysWhere) {
 }
 
 TEST(Classes, RowsThatAreNotWholeChunksApartWouldNotBeginAlike) {
-  Classes c = cuda::classes_of(70, 16, 4, 1);
+  Classes c = tile::classes_of(70, 16, 4, 1);
   c.pitch = 50;  // 4 rows are 200 bytes, and 8 rows the first multiple of 16
   EXPECT_NE(c.foreign(1), (c.base + 5 * c.pitch) % 16 / 2);
 }
@@ -111,7 +111,7 @@ TEST(Classes, EachHasALayerOfAMapOfClassesOfItsLength) {
   for (i64 rows = 1; rows <= 70; ++rows) {
     for (const u32 chunks : all_chunks) {
       for (const u32 lines : all_lines) {
-        const Classes c = cuda::classes_of(rows, 16, chunks, lines);
+        const Classes c = tile::classes_of(rows, 16, chunks, lines);
         std::vector<std::vector<int>> used(cuda::most_class_maps, std::vector<int>(lines, 0));
         for (u32 of = 0; of < c.count(); ++of) {
           ASSERT_LT(c.map(of), static_cast<u32>(cuda::most_class_maps));
@@ -280,7 +280,7 @@ void for_each_matrix(const auto& visit) {
           const Lying a{base, 70, cols, cols * 2 + gap};
           u32 chunks = 1;
           while (chunks * a.pitch % 16 != 0 || (chunks == 1 && base % 16 != 0)) chunks *= 2;
-          Classes c = cuda::classes_of(a.rows, 16, chunks, lines);
+          Classes c = tile::classes_of(a.rows, 16, chunks, lines);
           c.base = base, c.pitch = static_cast<u32>(a.pitch);
           SCOPED_TRACE(testing::Message() << "base " << base << ", " << cols << " columns, pitch " << a.pitch << ", "
                                           << chunks << " x " << lines);
