@@ -22,7 +22,10 @@ using cuda::Via;
 
 constexpr cuda::Move along_rows{Via::async_copy, 0, 16}, along_cols{Via::async_copy, 1, 16},
     narrow{Via::async_copy, 1, 4}, boxes{Via::tma, 1, 0}, boxes_of_rows{Via::tma, 0, 0}, realigned{Via::realign, 1, 0},
-    realigned_rows{Via::realign, 0, 0}, gathered{Via::gather, 1, 0};
+    realigned_rows{Via::realign, 0, 0}, gathered{Via::gather, 1, 0}, classes{Via::classes, 1, 0},
+    classes_of_rows{Via::classes, 0, 0};
+
+bool by_boxes(const cuda::Move& move) { return move.via == Via::tma || move.via == Via::classes; }
 
 /// Compiles a kernel under some launches for two architectures: one has mma.sync, the other wgmma as well.
 template <class Kernel, class Args>
@@ -32,7 +35,7 @@ void compiles(const std::string& header, const std::string& kernel_name, const s
   cuda::set_cache_folder({});  // compile, and leave the user's cache alone
   for (const cuda::Launch& how : launches) {
     for (const char* const architecture : {"sm_80", "sm_90a"}) {
-      if (how.moves[0].via == Via::tma && architecture == std::string_view("sm_80")) continue;
+      if ((by_boxes(how.moves[0]) || by_boxes(how.moves[1])) && architecture == std::string_view("sm_80")) continue;
       SCOPED_TRACE(kernel_name + " for " + architecture + ", w" + std::to_string(how.warps) + " s" +
                    std::to_string(how.stages));
       if (cuda::compiler_missing() != nullptr) {
@@ -128,6 +131,42 @@ TEST(CudaCompile, operator_programs) {
       "tilewright::programs::SplitKArgs<tilewright::f16, tilewright::f16>", {with(4, 1, gathered, gathered)});
 }
 
+template <programs::Tiles T>
+void compiles_gemm(const std::string& type, const std::vector<cuda::Launch>& launches) {
+  const std::string args = "tilewright::programs::GemmArgs<" + type + ", " + type + ">";
+  const std::string name = "tilewright::programs::Gemm<tilewright::programs::Tiles{" + std::to_string(T.m) + ", " +
+                           std::to_string(T.n) + ", " + std::to_string(T.k) + "}>";
+  using Kernel = programs::Gemm<T>;
+  if (type == "tilewright::f16") {
+    compiles<Kernel, programs::GemmArgs<f16, f16>>("programs/gemm.hpp", name, args, launches);
+  } else {
+    compiles<Kernel, programs::GemmArgs<bf16, bf16>>("programs/gemm.hpp", name, args, launches);
+  }
+}
+
+// Rows that start anywhere: a left operand that stays raw beside boxes, and either operand's rows by classes.
+TEST(CudaCompile, RowsThatStartAnywhereBesideBoxes) {
+  constexpr programs::Tiles small{64, 64, 64}, two_teams{64, 128, 64}, square{128, 128, 64}, wide{128, 256, 64},
+      tall{256, 128, 64}, in_classes{128, 192, 64};
+  compiles_gemm<small>("tilewright::f16", {in_teams(2, with(4, 10, realigned, boxes)),
+                                           in_teams(2, with(4, 10, realigned_rows, boxes_of_rows))});
+  compiles_gemm<two_teams>("tilewright::bf16", {in_teams(2, with(4, 7, realigned, classes_of_rows)),
+                                                in_teams(2, with(4, 5, classes, boxes))});
+  compiles_gemm<square>("tilewright::f16", {with(8, 5, realigned, boxes_of_rows), with(8, 5, realigned_rows, boxes),
+                                            with(8, 5, realigned_rows, classes_of_rows)});
+  compiles_gemm<wide>("tilewright::f16",
+                      {with(8, 4, realigned, classes_of_rows), with(8, 4, realigned_rows, classes_of_rows)});
+  compiles_gemm<in_classes>("tilewright::f16", {with(8, 4, classes, boxes)});
+  // No default plan: 128 sums a thread and the fragments of two steps of 256 rows are more than its registers hold.
+  if (cuda::compiler_missing() != nullptr) return;
+  const cuda::KernelText text{{"programs/gemm.hpp"},
+                              "tilewright::programs::Gemm<tilewright::programs::Tiles{256, 128, 64}>",
+                              "tilewright::programs::GemmArgs<tilewright::f16, tilewright::f16>"};
+  for (const cuda::Launch& how : {with(8, 4, realigned, boxes), with(8, 4, realigned_rows, classes_of_rows)}) {
+    EXPECT_FALSE((cuda::compile<programs::Gemm<tall>, programs::GemmArgs<f16, f16>>(text, how, "sm_90a").serialised));
+  }
+}
+
 // What the device does not choose by itself is there to be asked for, and refused where it does not exist.
 TEST(CudaCompile, instructions) {
   constexpr programs::Tiles reference{64, 32, 32}, uneven{64, 96, 48};
@@ -162,6 +201,9 @@ TEST(CudaCompile, instructions) {
     }
   };
   refused(with(4, 3, boxes, boxes), "sm_80");
+  refused(with(4, 3, realigned, boxes), "sm_80");
+  refused(with(4, 3, classes, boxes), "sm_80");
+  refused(with(2, 3, realigned, classes_of_rows), "sm_90a");
   refused(with(2, 3, boxes, boxes), "sm_90a");
   refused(in_teams(2, with(8, 3, boxes, boxes)), "sm_90a");
   refused(in_teams(3, with(4, 3, boxes, boxes)), "sm_90a", ErrorCode::plan_value);

@@ -8,6 +8,7 @@
 // There is one device, or as many as FAKE_DEVICES says; memory belongs to that whose context is current when it is
 // allocated. Entry points have the driver's own names. Beside them, fake_… tell a test what happened; found with dlsym.
 #include <atomic>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include <programs/gemm.hpp>
+#include "tests/fake_driver/encoded.hpp"
 
 namespace {
 
@@ -155,9 +157,25 @@ int cuModuleLoadData(void** module, const void* image) {
   return success;
 }
 int cuModuleGetFunction(void** function, void* module, const char*) { return *function = module, success; }
-int cuTensorMapEncodeTiled(void* map, int, unsigned, const void*, const unsigned long long*, const unsigned long long*,
-                           const unsigned*, const unsigned*, int, int, int, int) {
-  return std::memset(map, 0, 128), success;
+/// Refuses what the real one refuses of elements of 2 bytes: addresses and strides that are no multiples of 16 bytes,
+/// extents and boxes out of range, boxes wider than their swizzle.
+int cuTensorMapEncodeTiled(void* map, int, unsigned axes, const void* address, const unsigned long long* extents,
+                           const unsigned long long* strides, const unsigned* box, const unsigned* steps, int,
+                           int swizzle, int, int) {
+  if (axes < 1 || axes > fake_driver::most_axes || reinterpret_cast<std::uintptr_t>(address) % 16 != 0)
+    return invalid_value;
+  fake_driver::EncodedMap encoded{static_cast<const unsigned char*>(address), axes, {}, {}, {}, swizzle};
+  for (unsigned i = 0; i < axes; ++i) {
+    if (extents[i] < 1 || extents[i] > 1ull << 32 || box[i] < 1 || box[i] > 256 || steps[i] != 1) return invalid_value;
+    encoded.extents[i] = extents[i], encoded.box[i] = box[i];
+    if (i == 0) continue;
+    if (strides[i - 1] % 16 != 0 || strides[i - 1] >= 1ull << 40) return invalid_value;
+    encoded.strides[i - 1] = strides[i - 1];
+  }
+  if (swizzle < 1 || swizzle > 3 || box[0] * 2 > 16u << swizzle || box[0] * 2 % 16 != 0) return invalid_value;
+  std::memset(map, 0, 128);
+  std::memcpy(map, &encoded, sizeof(encoded));
+  return success;
 }
 int cuFuncGetAttribute(int* value, int, void*) { return *value = 0, success; }
 int cuFuncSetAttribute(void*, int, int) { return success; }

@@ -68,9 +68,9 @@ TEST(GpuPlanner, RowsThatStartAnywhereComeBesideBoxes) {
   for (const LayoutClass& a : {odd, odd_across}) {
     EXPECT_EQ(movers(a, odd_across, small), "a=realign b=realign") << "no tma";
     EXPECT_EQ(movers(a, odd_across, ampere), "a=realign b=realign") << "no tma";
-    EXPECT_EQ(movers(a, aligned, ampere, "128x128x64"), "a=realign b=realign") << "a kernel less";
-    EXPECT_EQ(movers(a, aligned, ampere, "64x128x64"), "a=realign b=async_copy") << "no tma";
-    EXPECT_EQ(movers(aligned, a, ampere, "128x128x64"), "a=realign b=realign") << "a kernel less";
+    EXPECT_EQ(movers(a, aligned, ampere, "128x128x64"), "a=realign b=realign") << "no tma, and a kernel less";
+    EXPECT_EQ(movers(a, aligned, ampere, "128x128x32"), "a=realign b=async_copy") << "no tma";
+    EXPECT_EQ(movers(aligned, a, ampere, "128x128x32"), "a=async_copy b=realign") << "no tma";
   }
   EXPECT_EQ(movers(odd, odd_across, large, "mma=mma_sync"), "a=realign b=realign") << "no wgmma asked for";
 }
