@@ -54,7 +54,7 @@ std::string text_of(const cuda::Move& move, int along, i64 classes, bool beside_
     return fmt::format("async_copy, {} bytes at a time along {}", move.bytes, axis);
   if (move.via == cuda::Via::tma) return fmt::format("tma, boxes along {}, by a thread of its own", axis);
   if (move.via == cuda::Via::classes) {
-    return fmt::format("tma, boxes along {} of every {} row, in which rows begin alike, by a thread of its own", axis,
+    return fmt::format("tma, boxes along {} of every {} row, which begin alike, by a thread of its own", axis,
                        ordinal(classes));
   }
   if (move.via == cuda::Via::realign && beside_boxes) {
