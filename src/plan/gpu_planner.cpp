@@ -54,7 +54,8 @@ bool may_stay_raw(const LayoutClass& layout) { return layout.unit != UnitAxis::n
 
 /// An empty sum has nothing to make a map of.
 bool fits_boxes(const Problem& problem) {
-  return problem.k > 0 && std::max({problem.m, problem.n, problem.k}) < most_boxed;
+  constexpr i64 early = 64;  // a sum may begin so many elements early
+  return problem.k > 0 && std::max({problem.m, problem.n, problem.k + early}) < most_boxed;
 }
 
 void check_mover(const std::optional<Mover>& mover, const LayoutClass& layout, std::string_view operand) {
@@ -206,7 +207,7 @@ bool by_default(const Plan& plan, const Problem& problem) {
 /// Why tma does not bring the operands of a plan; empty if it does.
 std::string boxes_missing(const Plan& plan, const Problem& problem) {
   if (plan.a == plan.b) {
-    return has_boxes(problem.a) || problem.b.unit != UnitAxis::k
+    return has_boxes(problem.a) || problem.b.unit == UnitAxis::mn
                ? std::string()
                : "a and b by tma want rows of a at multiples of 16 bytes, or rows of b that run along N";
   }

@@ -300,6 +300,8 @@ TEST(GpuPlanner, TakesAndRefusesMoversBesideTma) {
     SCOPED_TRACE(text);
     expect_error(code, words, [&] { choose_gpu_plan(p, parse_plan(text), gpu); });
   };
+  refused("64x64x64 a=tma b=tma", ErrorCode::plan_unavailable, {"rows of b that run along N"},
+          problem(64, 1, 64, odd, {UnitAxis::both, 16}));
   for (const LayoutClass& b : {odd, odd_across}) {
     for (const char* const text : {"128x128x64 b=tma", "128x128x64 a=tma b=tma", "128x128x64 a=realign b=tma"}) {
       refused(text, ErrorCode::plan_value, {"b=tma does not suit the layout of b", "Use b=realign"}, layouts(odd, b));
