@@ -61,6 +61,11 @@ void check_launch(const Launch& how) {
     throw Error(ErrorCode::plan_value,
                 fmt::format("a launch of {} teams; give 1, or 2 where blocks come by tma", how.teams));
   }
+  const bool raw = boxed && std::ranges::any_of(how.moves, [](const Move& m) { return m.via == Via::realign; });
+  if (const int least = raw ? 3 : boxed ? 2 : 1; how.stages < least) {
+    throw Error(ErrorCode::plan_value,
+                fmt::format("a launch of {} stages whose blocks come by tma; give {} or more", how.stages, least));
+  }
   for (const Move& move : how.moves) {
     const bool bytes = move.via != Via::async_copy || move.bytes == 16 || move.bytes == 8 || move.bytes == 4;
     if (!bytes || (move.axis != 0 && move.axis != 1)) {

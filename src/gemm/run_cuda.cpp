@@ -51,12 +51,13 @@ struct Ready {
   cuda::Move moves[2];  // of the left and the right operand
   i64 tiles = 0;
   MatrixView left, right, out;  // what maps and parts are of
-  cuda::TensorMaps maps;
+  cuda::TensorMaps maps{};
   std::unique_ptr<cuda::Parts<CudaArgs>> parts;
 
   /// Makes the maps of a call's operands, which are often the last call's.
   void map(const Product& product) {
     if (left == product.left && right == product.right && (parts == nullptr || out == MatrixView(product.out))) return;
+    left = {};  // of nothing, should a map not be made
     const cuda::CurrentDevice current(loaded.device);
     const TileShape& tile = product.tile;
     if (moves[0].via == cuda::Via::tma) maps.of[0] = cuda::tensor_map(product.left, tile.m, tile.k, moves[0].axis);

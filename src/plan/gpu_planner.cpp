@@ -50,11 +50,13 @@ bool has_boxes(const LayoutClass& layout) {
 /// Rows of A that start anywhere come as boxes class by class.
 bool has_row_classes(const LayoutClass& a) { return a.unit == UnitAxis::k && a.alignment >= 2 && a.forward; }
 /// What the left operand of wgmma may be as it lies in memory.
-bool may_stay_raw(const LayoutClass& layout) { return layout.unit != UnitAxis::none && layout.forward; }
+bool may_stay_raw(const LayoutClass& layout) {
+  return layout.unit != UnitAxis::none && layout.alignment >= 2 && layout.forward;
+}
 
 /// An empty sum has nothing to make a map of.
 bool fits_boxes(const Problem& problem) {
-  constexpr i64 early = 64;  // a sum may begin so many elements early
+  constexpr i64 early = 256;  // a sum may begin a little earlier, and a block reach beyond it
   return problem.k > 0 && std::max({problem.m, problem.n, problem.k + early}) < most_boxed;
 }
 
@@ -104,6 +106,9 @@ void check_request(const Problem& problem, const PlanRequest& request) {
 }
 
 bool boxed(const Plan& plan) { return plan.a == Mover::tma || plan.b == Mover::tma; }
+/// A step's stage is given back when the next step's products have begun, and the fragments of a left operand that stays
+/// raw are read one step ahead of those.
+i64 least_stages(const Plan& plan) { return !boxed(plan) ? 1 : plan.a == plan.b ? 2 : 3; }
 bool settles(const Plan& plan) { return plan.a == Mover::realign || plan.b == Mover::realign; }
 
 // Plans that are taken without being asked for are few: the kernel of each, for all element types and layouts, is
@@ -228,6 +233,17 @@ std::string rejection_of(const Plan& plan, const GpuTile& entry, const Problem& 
     const std::string reason = boxes_missing(plan, problem);
     if (!reason.empty()) return reason;
     if ((plan.a == plan.b ? entry.tma : entry.raw).warps == 0) return "tma brings no such blocks of this tile";
+    if (plan.stages < least_stages(plan)) {
+      return fmt::format("{} stages: tma wants {} or more{}", plan.stages, least_stages(plan),
+                         plan.a == plan.b ? "" : " beside rows that stay raw");
+    }
+    constexpr i64 most_raw_rows = 128;
+    const i64 left_rows = product_tile(plan).m;
+    if (plan.a != plan.b && (left_rows > most_raw_rows || left_rows % (16 * plan.warps) != 0)) {
+      return fmt::format(
+          "rows that stay raw beside tma: a tile has at most {} of them, and 16 for each of its {} warps",
+          most_raw_rows, plan.warps);
+    }
     if (!fits_boxes(problem)) return "tma wants a K of 1 or more and extents below 2,147,483,648";
     if (plan.mma != Mma::wgmma) return "tma wants mma=wgmma";
     if (plan.warps * plan.teams > 8) {
@@ -321,7 +337,10 @@ tile::Classes classes_of(const Problem& problem, const Plan& plan) {
   return best;
 }
 
-i64 tile_rows(const Problem& problem, const Plan& plan) { return classes_of(problem, plan).tiles(); }
+i64 tile_rows(const Problem& problem, const Plan& plan) {
+  const bool in_classes = plan.a == Mover::tma && row_classes(problem.a) > 1;
+  return in_classes ? classes_of(problem, plan).tiles() : cdiv(problem.m, plan.tile.m);
+}
 
 Mover gpu_mover(const LayoutClass& layout) {
   if (layout.unit == UnitAxis::none) return Mover::gather;
@@ -376,7 +395,9 @@ PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, c
     plan.b = request.b.value_or(movers.b);
     set_team(plan, entry, problem, request, gpu);
     // A stage less is better than another tile.
-    while (!request.stages && plan.stages > 1 && shared_bytes_of(plan, problem.input) > gpu.shared_bytes) --plan.stages;
+    while (!request.stages && plan.stages > least_stages(plan) &&
+           shared_bytes_of(plan, problem.input) > gpu.shared_bytes)
+      --plan.stages;
     std::string reason = rejection_of(plan, entry, problem, gpu);
     const double microseconds = modelled_microseconds(problem, plan, gpu);
     if (!reason.empty()) {

@@ -302,6 +302,14 @@ TEST(GpuPlanner, TakesAndRefusesMoversBesideTma) {
   };
   refused("64x64x64 a=tma b=tma", ErrorCode::plan_unavailable, {"rows of b that run along N"},
           problem(64, 1, 64, odd, {UnitAxis::both, 16}));
+  refused("128x256x64 s2 a=realign b=tma", ErrorCode::plan_unavailable, {"2 stages: tma wants 3 or more beside rows"},
+          layouts(odd, aligned));
+  refused("128x128x64 s1 a=tma b=tma", ErrorCode::plan_unavailable, {"1 stages: tma wants 2 or more"},
+          layouts(aligned, aligned));
+  refused("64x128x64 w8 t1 a=realign b=tma", ErrorCode::plan_unavailable, {"16 for each of its 8 warps"},
+          layouts(odd, aligned));
+  refused("256x128x64 a=realign b=tma", ErrorCode::plan_unavailable, {"at most 128 of them"}, layouts(odd, aligned));
+  refused("128x256x64 a=tma b=realign", ErrorCode::plan_unavailable, {"at most 128 of them"}, layouts(odd, odd));
   for (const LayoutClass& b : {odd, odd_across}) {
     for (const char* const text : {"128x128x64 b=tma", "128x128x64 a=tma b=tma", "128x128x64 a=realign b=tma"}) {
       refused(text, ErrorCode::plan_value, {"b=tma does not suit the layout of b", "Use b=realign"}, layouts(odd, b));
@@ -338,6 +346,12 @@ TEST(GpuPlanner, TakesAndRefusesMoversBesideTma) {
           layouts(odd, odd_across));
   refused("128x128x64 a=tma b=realign", ErrorCode::plan_unavailable, {"a K of 1 or more"},
           problem(64, 64, 0, odd, odd_across));
+}
+
+TEST(GpuPlanner, TilesAreCountedIn64Bits) {
+  const Problem p = problem(i64{1} << 37, 1, 64, stepped, aligned);
+  const Plan chosen = choose_gpu_plan(p, parse_plan("16x64x64"), large).plan;
+  EXPECT_EQ(plan::tile_rows(p, chosen), i64{1} << 33);
 }
 
 }  // namespace

@@ -70,6 +70,8 @@ TEST(SharedBytes, OfLeftOperandsThatStayRawAreWhatTheirKernelsTake) {
     if (entry.raw.warps == 0) continue;
     ++tiles;
     for (const Kind& kind : kinds) {
+      const bool transposed = std::string_view(kind.movers) == "a=tma b=realign";
+      if ((transposed ? entry.tile.n : entry.tile.m) > 128) continue;  // no plan: too many raw rows
       for (const DType type : {DType::f16, DType::bf16}) {
         for (const DType output : {type, DType::f32}) expect_same_bytes(entry, kind, type, output);
       }

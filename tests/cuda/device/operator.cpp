@@ -130,9 +130,12 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
     std::vector<Shape> shapes;
     std::vector<std::size_t> a, b;
   };
-  const std::vector<Shape> any = {{131, 257, 77}, {9, 300, 1001}, {1505, 600, 130}};
+  const std::vector<Shape> any = {{131, 257, 77}, {9, 300, 1001}, {1505, 600, 130}, {131, 1, 65}, {520, 70, 1500}};
   const std::vector<Odd> odd = {
-      {"a=tma b=tma", {{131, 264, 77}, {5, 64, 8}, {1505, 2304, 200}}, {by_1, by_2, by_4, off_by_one}, {packed}},
+      {"a=tma b=tma",
+       {{131, 264, 77}, {5, 64, 8}, {1505, 2304, 200}, {131, 264, 1025}, {1505, 72, 1100}},
+       {by_1, by_2, by_4, off_by_one},
+       {packed}},
       {"a=realign b=tma",
        {{131, 264, 72}, {5, 64, 1000}, {1505, 2304, 200}},
        {by_1, by_2, by_4, off_by_one, transposed, transposed_by_1},
@@ -151,7 +154,8 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
       if (reduced && s.m > 300) continue;
       for (const plan::GpuTile& tile : plan::gpu_tiles) {
         const plan::Team& team = o.movers == "a=tma b=tma" ? tile.tma : tile.raw;
-        if (team.warps == 0) continue;
+        const i64 left_rows = o.movers == "a=tma b=realign" ? tile.tile.n : tile.tile.m;
+        if (team.warps == 0 || (o.movers != "a=tma b=tma" && left_rows > 128)) continue;
         for (const std::size_t a : o.a) {
           for (const std::size_t b : o.b) {
             const Type in = reduced || (a + b) % 3 != 0 ? Type::f16 : Type::bf16;

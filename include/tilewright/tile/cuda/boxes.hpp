@@ -48,6 +48,7 @@ struct Boxes<C, Which, tile::Both<First, Rest...>> {
   static constexpr int own = raw ? rows_bytes<First> : block_bytes<First>;
   static constexpr int bytes = own + Others::bytes;  // set aside
   // Those of a raw block's atoms that are a thread's own, if its warps are one below the other.
+  static_assert(!raw || B::outer * B::inner / 256 % C.warps == 0, "cuda: raw rows want 16 for each warp");
   static constexpr int fragments = raw ? B::outer * B::inner / 256 / C.warps : Others::fragments;
   static constexpr int copied = (raw ? 0 : panels * B::panel) + Others::copied;  // that arrive in boxes
 

@@ -62,7 +62,7 @@ class Mover {
   static constexpr int axis = How.axis;
   using B = BlockOf<L, axis>;
   static constexpr bool unit = Source<L, axis>::Inner::affine && B::inner * ES % 16 == 0;
-  static constexpr Via via = unit && How.via != Via::tma ? How.via : Via::gather;
+  static constexpr Via via = unit && How.via != Via::tma && How.via != Via::classes ? How.via : Via::gather;
   using S = Source<L, axis, via != Via::gather>;
   // What one thread moves at a time: bytes, elements, how many a row, how many a thread.
   static constexpr int granule = via == Via::async_copy ? How.bytes : via == Via::realign ? 16 : 4;

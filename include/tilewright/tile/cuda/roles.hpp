@@ -77,6 +77,7 @@ class Producer : public Empty {
   template <int BK, class Produce, class Consume>
   __device__ void pipeline(tile::Steps<BK> whole, Produce& produce, Consume&) {
     using Step = Boxes<C, 0, tile::plain<decltype(as_blocks(produce(whole.step(0))))>>;
+    static_assert(!C.in_parts() || BK >= 64, "cuda: sums begin up to 63 elements early, within their first step");
     static_assert(Step::bytes <= slot_bytes<C>, "cuda: a step takes more shared memory than the launch provides");
     const tile::Steps<BK> steps = early(whole, from_.shift);
     [[maybe_unused]] auto copier = Step::copier(as_blocks(produce(steps.step(0))));
@@ -274,6 +275,7 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
   // those that copy more.
   constexpr bool unequal = C.warps * C.teams == 8;
   constexpr int few = copies_raw<C> ? 56 : 40, many = copies_raw<C> ? 224 : 232;
+  static_assert(C.stages >= (copies_raw<C> ? 3 : 2), "cuda: a ring with fewer stages than are held at once");
   auto problem = problem_of<C>(args, maps, grid, order);
   RingOf<C> ring;
   const u32 team = team_index<C>();
@@ -292,10 +294,8 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
   if (team == C.teams) {
     if constexpr (unequal) ptx::give_registers<few>();
     if (first || copies_raw<C>) {
-      if (!C.in_parts()) {
-        ptx::prefetch_map(&maps.of[0]);
-        ptx::prefetch_map(&maps.of[1]);
-      }
+      if (C.move(0).via == Via::tma) ptx::prefetch_map(&maps.of[0]);
+      if (C.move(1).via == Via::tma) ptx::prefetch_map(&maps.of[1]);
 #pragma unroll 1
       for (u32 number = blockIdx.x; number < problem.programs; number += gridDim.x) {
         const Site site = problem.site(number);
