@@ -190,6 +190,17 @@ template <class B>
 inline constexpr int raw_pitch = B::chunks * 16 + 32;
 template <class B>
 inline constexpr int raw_area = up(B::outer* raw_pitch<B>, block_alignment);
+template <class B>
+struct RawLayout {
+  static constexpr int sixteen = 16 * raw_pitch<B>;  // from a row to the sixteenth behind it
+
+  u32 first, step;  // of position (0, 0) in memory, and from row to row: the lowest bits are what counts
+
+  /// The bytes to a row's position 0.
+  constexpr u32 start(int row) const {
+    return static_cast<u32>(row * raw_pitch<B>) + ((first + static_cast<u32>(row) * step) & 31u);
+  }
+};
 template <class L>
 inline constexpr int raw_bytes =
     raw_area<BlockOf<L, 0>> > raw_area<BlockOf<L, 1>> ? raw_area<BlockOf<L, 0>> : raw_area<BlockOf<L, 1>>;

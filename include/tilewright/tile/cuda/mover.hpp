@@ -16,31 +16,13 @@
 #pragma once
 
 #include <tilewright/tile/cuda/source.hpp>
+#include <tilewright/tile/cuda/staged.hpp>
 
 namespace tilewright::cuda {
 
-/// A block as it lies in memory: of each row, the aligned chunks that hold it. A load in the eyes of the language;
-/// Work: as of Staged.
+/// A realigned block that stays as it arrived.
 template <class T, int R, int N, int Axis, class Work>
-struct Raw {
-  using load_tag = void;
-  using element = T;
-  static constexpr int rows = R, cols = N, axis = Axis;
-  using Block = cuda::Block<R, N, element_bytes<T>, Axis>;
-  static constexpr int sixteen = 16 * raw_pitch<Block>;  // bytes from a row to the sixteenth behind it
-  u32 address;
-  u32 first, step;  // of position (0, 0) in memory, and from row to row: the lowest bits are what counts
-  Work* work;
-
-  /// Where a row begins. Those of rows sixteen apart are a constant apart: sixteen rows are a multiple of 32 bytes.
-  __device__ u32 row_address(int row) const {
-    return address + static_cast<u32>(row * raw_pitch<Block>) + ((first + static_cast<u32>(row) * step) & 31u);
-  }
-  __device__ u16 bits(int row, int col) const {
-    return ptx::load_shared_half(row_address(Axis == 1 ? row : col) + static_cast<u32>((Axis == 1 ? col : row) * 2));
-  }
-  __device__ float at(int row, int col) const { return ptx::widen(T{bits(row, col)}); }
-};
+struct Raw : Unshifted<T, R, N, Axis, Work, RawLayout> {};
 
 /// How the threads of a program share a block's granules: a grid of them, `across` along a row and `down` rows, that is
 /// laid over the block several times. across is 0 where the numbers do not divide.
@@ -181,8 +163,8 @@ class Mover {
   template <class Work>
   __device__ static auto left_raw(const L& load, u32 slot, Work* work) {
     const S source(load);
-    return Raw<E, L::rows, L::cols, axis, Work>{slot, static_cast<u32>(source.base),
-                                                static_cast<u32>(source.row_bytes(1)), work};
+    return Raw<E, L::rows, L::cols, axis, Work>{
+        {slot, {static_cast<u32>(source.base), static_cast<u32>(source.row_bytes(1))}, work}};
   }
 
  private:

@@ -105,58 +105,46 @@ __device__ void multiply_in_groups(float (&acc)[L::row_slots][L::col_slots], con
   const int col = L::atom_col(warp, 0) * 16;
   constexpr bool raw = !tile::is_same<A, u32>;
   u32 own[raw && !GoesOn ? K / 16 * L::rows_of_atoms : 1][4];
-  if constexpr (!raw) {
-    ptx::wgmma_begin();
+  [[maybe_unused]] const auto load = [](u32(*to)[4], const auto& from) {
 #pragma unroll
     for (int k = 0; k < K; k += 16) {
 #pragma unroll
       for (int i = 0; i < L::rows_of_atoms; ++i) {
-        const int row = L::atom_row(warp, i) * 16;
-        const unsigned long long from = descriptor<BA>(a / 16, BA::axis == 1 ? row : k, BA::axis == 1 ? k : row);
-        multiply_columns<E, columns, BB, BA::axis == 0>(acc[2 * i], acc[2 * i + 1], from, b / 16, k, col);
-      }
-    }
-  } else {
-    const auto load = [&](u32(*to)[4], const A& from, int k) {
-#pragma unroll
-      for (int i = 0; i < L::rows_of_atoms; ++i) {
         load_raw(to[k / 16 * L::rows_of_atoms + i], from, L::atom_row(warp_index(), i) * 16, k);
       }
-    };
-    const auto multiply = [&](u32(*left)[4], int k) {
-#pragma unroll
-      for (int i = 0; i < L::rows_of_atoms; ++i) {
-        multiply_columns<E, columns, BB, false>(acc[2 * i], acc[2 * i + 1], left[k / 16 * L::rows_of_atoms + i], b / 16,
-                                                k, col);
-      }
-    };
-    if constexpr (!GoesOn) {
-#pragma unroll
-      for (int k = 0; k < K; k += 16) load(own, a, k);
-      ptx::wgmma_begin();
-#pragma unroll
-      for (int k = 0; k < K; k += 16) multiply(own, k);
-    } else {
-      // The next step's fragments are loaded while this step's multiply.
-      const Ahead& ahead = a.work->ahead;
-      A next = a;
-      next.address = ahead.address;
-      if (ahead.fresh) {
-#pragma unroll
-        for (int k = 0; k < K; k += 16) load(ahead.fragments, a, k);
-      }
-      ptx::wgmma_begin();
-#pragma unroll
-      for (int k = 0; k < K; k += 16) multiply(ahead.fragments, k);
-      ptx::wgmma_commit();
-      meanwhile();
-#pragma unroll
-      for (int k = 0; k < K; k += 16) load(ahead.next, next, k);
     }
-  }
-  if constexpr (!raw || !GoesOn) {
+  };
+  // multiply(row of atoms, k) for all of them.
+  const auto each = [](auto multiply) {
+    ptx::wgmma_begin();
+#pragma unroll
+    for (int k = 0; k < K; k += 16) {
+#pragma unroll
+      for (int i = 0; i < L::rows_of_atoms; ++i) multiply(i, k);
+    }
     ptx::wgmma_commit();
-    meanwhile();
+  };
+  if constexpr (!raw) {
+    each([&](int i, int k) {
+      const int row = L::atom_row(warp, i) * 16;
+      const unsigned long long left = descriptor<BA>(a / 16, BA::axis == 1 ? row : k, BA::axis == 1 ? k : row);
+      multiply_columns<E, columns, BB, BA::axis == 0>(acc[2 * i], acc[2 * i + 1], left, b / 16, k, col);
+    });
+  } else {
+    u32(*left)[4] = own;
+    bool fresh = true;
+    if constexpr (GoesOn) left = a.work->ahead.fragments, fresh = a.work->ahead.fresh;
+    if (fresh) load(left, a);
+    each([&](int i, int k) {
+      multiply_columns<E, columns, BB, false>(acc[2 * i], acc[2 * i + 1], left[k / 16 * L::rows_of_atoms + i], b / 16,
+                                              k, col);
+    });
+  }
+  meanwhile();
+  if constexpr (raw && GoesOn) {  // while this step's fragments multiply
+    A next = a;
+    next.address = a.work->ahead.address;
+    load(a.work->ahead.next, next);
   }
   if constexpr (!GoesOn) {
     ptx::wgmma_wait<0>();

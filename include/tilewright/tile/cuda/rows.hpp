@@ -11,25 +11,9 @@
 
 namespace tilewright::cuda {
 
-/// A block of such rows. A load in the eyes of the language; Work: as of Staged.
+/// A block of such rows.
 template <class T, int R, int N, int Axis, class Work>
-struct Rows {
-  using load_tag = void;
-  using element = T;
-  static constexpr int rows = R, cols = N, axis = Axis;
-  using Block = cuda::Block<R, N, element_bytes<T>, Axis>;
-  static constexpr int sixteen = RowsLayout<Block>::sixteen;
-  u32 address;
-  RowsLayout<Block> layout;
-  Work* work;
-
-  /// Where a row begins. Those of rows sixteen apart are a constant apart.
-  __device__ u32 row_address(int row) const { return address + layout.start(row); }
-  __device__ u32 address_of(int row, int col) const {
-    return row_address(Axis == 1 ? row : col) + static_cast<u32>((Axis == 1 ? col : row) * 2);
-  }
-  __device__ float at(int row, int col) const { return ptx::widen(T{ptx::load_shared_half(address_of(row, col))}); }
-};
+struct Rows : Unshifted<T, R, N, Axis, Work, RowsLayout> {};
 
 /// Copies blocks of rows, one step of K after the other, by Threads threads. Eight neighbours have a line of 128 bytes
 /// of memory, of which they copy the chunks that are needed: each warp's copy is of four lines, and the fewest
@@ -112,7 +96,7 @@ class RowsCopy {
   }
   template <class Work>
   __device__ static auto view(const L& load, u32 slot, Work* work) {
-    return Rows<typename L::element, L::rows, L::cols, Axis, Work>{slot, layout_of(S(load)), work};
+    return Rows<typename L::element, L::rows, L::cols, Axis, Work>{{slot, layout_of(S(load)), work}};
   }
 
  private:

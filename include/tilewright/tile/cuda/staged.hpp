@@ -72,6 +72,29 @@ struct Staged {
   }
 };
 
+/// A block as it lies in memory: of each row, the aligned chunks that hold it, where a Layout has them. What Raw
+/// (mover.hpp) and Rows (rows.hpp) have in common.
+template <class E, int R, int N, int Axis, class Work, template <class> class LayoutOf>
+struct Unshifted {
+  using load_tag = void;
+  using element = E;
+  static constexpr int rows = R, cols = N, axis = Axis;
+  using Block = cuda::Block<R, N, element_bytes<E>, Axis>;
+  using Layout = LayoutOf<Block>;
+  static constexpr int sixteen = Layout::sixteen;
+  u32 address;
+  Layout layout;
+  Work* work;
+
+  /// Where a row begins. Those of rows sixteen apart are a constant apart.
+  __device__ u32 row_address(int row) const { return address + layout.start(row); }
+  __device__ u32 address_of(int row, int col) const {
+    return row_address(Axis == 1 ? row : col) + static_cast<u32>((Axis == 1 ? col : row) * 2);
+  }
+  __device__ u16 bits(int row, int col) const { return ptx::load_shared_half(address_of(row, col)); }
+  __device__ float at(int row, int col) const { return ptx::widen(E{bits(row, col)}); }
+};
+
 /// What there is to be done ahead with a Raw block. Its fragments stand in registers, which were filled in the step
 /// before unless they are fresh, and which are in use until the next step's work is called for: only then may the next
 /// block's, at an address, fill others.
