@@ -73,6 +73,10 @@ Facts facts_of(const MatrixView& a, const MatrixView& b, const MatrixView& c, co
   facts.tile_rows = plan::tile_rows(facts.problem, plan);
   facts.row_classes = plan::classes_of(facts.problem, plan).count();
   facts.tile_cols = cdiv(c.cols, plan.tile.n);
+  if (i64 programs = 0; __builtin_mul_overflow(facts.tile_rows, facts.tile_cols, &programs)) {
+    throw Error(ErrorCode::problem,
+                fmt::format("a grid of {} x {} tiles has 2^63 programs or more.", facts.tile_rows, facts.tile_cols));
+  }
   const gemm_detail::CudaKernel kernel = gemm_detail::cuda_kernel(plan, a, b, c.type);
   // Of the transposed product, the left operand is B transposed.
   const bool swapped = transposes(plan), boxed = plan.a == Mover::tma || plan.b == Mover::tma;

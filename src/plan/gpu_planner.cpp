@@ -241,8 +241,9 @@ std::string rejection_of(const Plan& plan, const GpuTile& entry, const Problem& 
     const i64 left_rows = product_tile(plan).m;
     if (plan.a != plan.b && (left_rows > most_raw_rows || left_rows % (16 * plan.warps) != 0)) {
       return fmt::format(
-          "rows that stay raw beside tma: a tile has at most {} of them, and 16 for each of its {} warps",
-          most_raw_rows, plan.warps);
+          "rows that stay raw beside tma: a tile has at most {} of them, and 16 for each of its {} warps; "
+          "this one has {}",
+          most_raw_rows, plan.warps, left_rows);
     }
     if (!fits_boxes(problem)) return "tma wants a K of 1 or more and extents below 2,147,483,648";
     if (plan.mma != Mma::wgmma) return "tma wants mma=wgmma";

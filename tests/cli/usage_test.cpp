@@ -132,6 +132,11 @@ TEST(Command, ARepeatedOptionIsNamed) {
   expect_refused({"check", "--kernel", "x", "--kernel", "y"}, {"--kernel is given twice"});
 }
 
+TEST(Command, GridsOfAGpuThatCannotBeCountedAreRefused) {
+  expect_refused({"explain", "--m", "549755813888", "--n", "549755813888", "--k", "64", "--target", "cuda"},
+                 {"a grid of 4294967296 x 4294967296 tiles has 2^63 programs or more"});
+}
+
 TEST(Command, BrokenStandardOutputIsAnError) {
   Folder folder;
   RunOptions full;
