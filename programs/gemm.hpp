@@ -2,7 +2,7 @@
 // by p.
 #pragma once
 
-#include <tilewright/tile/tile.hpp>
+#include <programs/epilogue.hpp>
 
 namespace tilewright::programs {
 
@@ -10,6 +10,11 @@ namespace tilewright::programs {
 struct Tiles {
   int m, n, k;
 };
+
+template <class Args>
+struct OfRows;
+template <class Args>
+struct OfCols;
 
 template <class In, class Out>
 struct GemmArgs {
@@ -19,21 +24,61 @@ struct GemmArgs {
   tile::Matrix<Out> c;       // (m, n)
 
   /// The product of every `step`-th row of A, from `first` on, and of every so many columns of B.
-  TILEWRIGHT_KERNEL GemmArgs of_rows(i64 first, i64 step) const {
-    return {cdiv(m - first, step), n, k, tile::every(a, first, step), b, tile::every(c, first, step)};
+  TILEWRIGHT_KERNEL auto of_rows(i64 first, i64 step) const { return OfRows<GemmArgs>(*this, first, step); }
+  TILEWRIGHT_KERNEL auto of_cols(i64 first, i64 step) const { return OfCols<GemmArgs>(*this, first, step); }
+};
+
+template <class Args>
+struct OfRows : Args {
+  i64 first, step;
+  TILEWRIGHT_KERNEL OfRows(const Args& x, i64 from, i64 by) : Args(x), first(from), step(by) {
+    this->m = cdiv(x.m - first, step);
+    this->a = tile::every(x.a, first, step);
+    this->c = tile::every(x.c, first, step);
   }
-  TILEWRIGHT_KERNEL GemmArgs of_cols(i64 first, i64 step) const {
-    return {m,
-            cdiv(n - first, step),
-            k,
-            a,
-            tile::transposed(tile::every(tile::transposed(b), first, step)),
-            tile::transposed(tile::every(tile::transposed(c), first, step))};
+  template <tile::Index I>
+  TILEWRIGHT_KERNEL auto row(I index) const {
+    return tile::every(index, first, step);
+  }
+};
+template <class Args>
+struct OfCols : Args {
+  i64 first, step;
+  TILEWRIGHT_KERNEL OfCols(const Args& x, i64 from, i64 by) : Args(x), first(from), step(by) {
+    this->n = cdiv(x.n - first, step);
+    this->b = tile::transposed(tile::every(tile::transposed(x.b), first, step));
+    this->c = tile::transposed(tile::every(tile::transposed(x.c), first, step));
+  }
+  template <tile::Index I>
+  TILEWRIGHT_KERNEL auto col(I index) const {
+    return tile::every(index, first, step);
   }
 };
 
-template <Tiles T>
+namespace detail {
+/// The rows or columns of C, as C counts them, that an index into a product of arguments x stands for.
+template <class X, tile::Index I>
+TILEWRIGHT_KERNEL auto row_of_c(const X& x, I index) {
+  if constexpr (requires { x.row(index); }) {
+    return x.row(index);
+  } else {
+    return index;
+  }
+}
+template <class X, tile::Index I>
+TILEWRIGHT_KERNEL auto col_of_c(const X& x, I index) {
+  if constexpr (requires { x.col(index); }) {
+    return x.col(index);
+  } else {
+    return index;
+  }
+}
+}  // namespace detail
+
+template <Tiles T, class Epilogue = Identity>
 struct Gemm {
+  Epilogue epilogue;
+
   template <class P, class X>
   TILEWRIGHT_KERNEL void operator()(P& p, const X& x) const {
     const auto out =
@@ -45,7 +90,8 @@ struct Gemm {
           return tile::both(tile::load(x.a, out.rows, rk), tile::load(x.b, rk, out.cols));
         },  // (BM, BK) (BK, BN)
         [&](auto a, auto b) { acc += tile::dot(a, b); });
-    tile::store(x.c, out.rows, out.cols, acc);  // rounds once to C's element type
+    tile::store(x.c, out.rows, out.cols,  // rounds once to C's element type
+                epilogue(acc, tile::rows(detail::row_of_c(x, out.rows)), tile::cols(detail::col_of_c(x, out.cols))));
   }
 };
 

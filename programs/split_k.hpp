@@ -35,14 +35,16 @@ struct SplitKSum {
 };
 
 /// The sum of the parts, part 0 first. Grid: (tiles).
-template <Tiles T>
+template <Tiles T, class Epilogue = Identity>
 struct SplitKReduce {
+  Epilogue epilogue;
+
   template <class P, class X>
   TILEWRIGHT_KERNEL void operator()(P& p, const X& x) const {
     const auto out = tile::output_ranges<T.m, T.n>(p, x.m, x.n);
     auto sum = p.load(tile::load(x.part(0), out.rows, out.cols));  // (BM, BN)
     for (i64 s = 1; s < x.count; ++s) sum = sum + tile::load(x.part(s), out.rows, out.cols);
-    tile::store(x.c, out.rows, out.cols, sum);
+    tile::store(x.c, out.rows, out.cols, epilogue(sum, tile::rows(out.rows), tile::cols(out.cols)));
   }
 };
 

@@ -96,7 +96,8 @@ Report check_atomic(const Shape& s, const LayoutChoice& layout, u64 seed) {
                {expected}, {}, {seed});
 }
 
-Report check_bias(const Shape& s, const LayoutChoice& layout, u64 seed) {
+/// relu(A*B + bias), by a kernel of its own and by the operator's program with an epilogue.
+Report check_bias(const Shape& s, const LayoutChoice& layout, u64 seed, bool own) {
   const Operands o(s, layout);
   const Operand bias = place("bias", Role::input, Layout::shifted, 1, s.n, DType::f32, 3);
   const kernels::BiasArgs<f16, f16> args{s.m,
@@ -110,8 +111,20 @@ Report check_bias(const Shape& s, const LayoutChoice& layout, u64 seed) {
   expected.value = [sum = expected.value, bias = bias.view](const Values& in, i64 row, i64 col) {
     return (sum(in, row, col) + in(bias, 0, col)).hashed(tile::op::Relu::name);
   };
-  return check(kernels::BiasActivation<bm, bn, bk>{}, {tile_count(s)}, args,
-               {o.a.buffer, o.b.buffer, o.c.buffer, bias.buffer}, {expected}, {}, {seed});
+  const std::vector<Buffer> buffers = {o.a.buffer, o.b.buffer, o.c.buffer, bias.buffer};
+  if (own) {
+    return check(kernels::BiasActivation<bm, bn, bk>{}, {tile_count(s)}, args, buffers, {expected}, {}, {seed});
+  }
+  using Epilogue = programs::Then<programs::AddPerColumn, programs::Relu>;
+  return check(programs::Gemm<tiles, Epilogue>{{{args.bias}, {}}}, {tile_count(s)},
+               programs::GemmArgs<f16, f16>{args.m, args.n, args.k, args.a, args.b, args.c}, buffers, {expected}, {},
+               {seed});
+}
+Report check_bias_activation(const Shape& s, const LayoutChoice& layout, u64 seed) {
+  return check_bias(s, layout, seed, true);
+}
+Report check_epilogue(const Shape& s, const LayoutChoice& layout, u64 seed) {
+  return check_bias(s, layout, seed, false);
 }
 
 Report check_gathered(const Shape& s, const LayoutChoice& layout, u64 seed) {
@@ -211,7 +224,8 @@ constexpr BuiltinKernel kernel_table[] = {
     {"masked", "the explicit kernel: every index, address and mask written out", check_masked},
     {"advancing", "the same, advancing pointers instead of indices", check_advancing},
     {"modulo", "rows and columns modulo their extents, K masked", check_modulo},
-    {"bias_activation", "relu(A*B + bias)", check_bias},
+    {"bias_activation", "relu(A*B + bias)", check_bias_activation},
+    {"epilogue", "the same by the operator's program with an epilogue", check_epilogue},
     {"gathered", "rows of A named by a table", check_gathered},
     {"softmax", "row softmax, no dot", check_softmax},
     {"transposed_store", "(A*B)^T through a transposed tile", check_transposed},

@@ -29,6 +29,13 @@ std::string_view type_text(DType type) {
   return type == DType::f16 ? "tilewright::f16" : type == DType::bf16 ? "tilewright::bf16" : "float";
 }
 
+/// The epilogue as the program's second template argument. Identity is the default one.
+std::string epilogue_argument(const Epilogue& epilogue, bool transposed) {
+  if (epilogue.type.empty()) return {};
+  return transposed ? fmt::format(", tilewright::programs::OfTransposed<{}>", epilogue.type)
+                    : fmt::format(", {}", epilogue.type);
+}
+
 using cuda::detail::Needs;
 
 template <class E>
@@ -41,7 +48,7 @@ Needs needs_of_tile(int warps) {
   constexpr TileShape shape = plan::gpu_tiles[I].tile;
   constexpr programs::Tiles tiles{static_cast<int>(shape.m), static_cast<int>(shape.n), static_cast<int>(shape.k)};
   using Args = programs::GemmArgs<In, Out>;
-  static_assert(sizeof(Args) == sizeof(CudaArgs) && sizeof(programs::Gemm<tiles>) == CudaKernel::kernel_bytes);
+  static_assert(sizeof(Args) == sizeof(CudaArgs) && sizeof(programs::Gemm<tiles>) == Epilogue{}.bytes);
   return cuda::detail::needs_of<programs::Gemm<tiles>, Args>(warps);
 }
 
@@ -88,13 +95,15 @@ std::unique_ptr<cuda::Parts<CudaArgs>> cuda_parts(const Problem& problem, const 
   return parts;
 }
 
-CudaKernel cuda_kernel(const Plan& plan, const MatrixView& a, const MatrixView& b, DType output) {
+CudaKernel cuda_kernel(const Plan& plan, const MatrixView& a, const MatrixView& b, DType output,
+                       const Epilogue& epilogue) {
   CudaKernel kernel;
   const Product product = product_of(plan, a, b, {nullptr, output, a.rows, b.cols, b.cols, 1});
   kernel.text = {{"programs/gemm.hpp"},
-                 fmt::format("tilewright::programs::Gemm<tilewright::programs::Tiles{{{}, {}, {}}}>", product.tile.m,
-                             product.tile.n, product.tile.k),
+                 fmt::format("tilewright::programs::Gemm<tilewright::programs::Tiles{{{}, {}, {}}}{}>", product.tile.m,
+                             product.tile.n, product.tile.k, epilogue_argument(epilogue, transposes(plan))),
                  fmt::format("tilewright::programs::GemmArgs<{}, {}>", type_text(a.type), type_text(output))};
+  kernel.kernel_bytes = epilogue.bytes;
   kernel.how.warps = static_cast<int>(plan.warps);
   kernel.how.stages = static_cast<int>(plan.stages);
   kernel.how.teams = static_cast<int>(plan.teams);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 
 #include <programs/gemm.hpp>
 #include <tilewright/cuda.hpp>
@@ -14,11 +15,20 @@ namespace tilewright::gemm_detail {
 /// nothing of how the arguments lie in memory.
 using CudaArgs = programs::GemmArgs<f16, f16>;
 
+/// What is done to sums before they are stored: a type of programs/epilogue.hpp and an object of it. The default is
+/// Identity.
+struct Epilogue {
+  std::string_view type;  // as C++ spells it, empty: Identity
+  const void* object = nullptr;
+  std::size_t bytes = 1;
+};
+
 struct CudaKernel {
   cuda::KernelText text;
   cuda::Launch how;  // all but the grid, the order, the device and the stream, which are the call's
   cuda::detail::Needs needs;
-  static constexpr std::size_t kernel_bytes = 1, args_bytes = sizeof(CudaArgs);
+  std::size_t kernel_bytes = 1;
+  static constexpr std::size_t args_bytes = sizeof(CudaArgs);
 };
 
 /// What a plan has computed: C, or C transposed, from a left and a right operand.
@@ -31,7 +41,8 @@ Product product_of(const Plan& plan, const MatrixView& a, const MatrixView& b, c
 
 /// The kernel of a plan of choose_gpu_plan for these operands, whose addresses and strides decide between 16, 8 and 4
 /// bytes and between the axes. output: C's element type.
-CudaKernel cuda_kernel(const Plan& plan, const MatrixView& a, const MatrixView& b, DType output);
+CudaKernel cuda_kernel(const Plan& plan, const MatrixView& a, const MatrixView& b, DType output,
+                       const Epilogue& epilogue = {});
 
 CudaArgs cuda_args(const MatrixView& left, const MatrixView& right, const MutableMatrixView& out);
 /// The arguments of a plan that takes A's rows by classes. Throws Error driver.

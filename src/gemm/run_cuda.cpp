@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,7 +12,6 @@
 #include "cuda/loaded.hpp"
 #include "cuda/pack.hpp"
 #include "cuda/tensor_map.hpp"
-#include "gemm/cuda_kernel.hpp"
 #include "plan/gpu_planner.hpp"
 
 namespace tilewright::gemm_detail {
@@ -31,6 +31,7 @@ struct Key {
   Problem problem;
   PlanRequest request;
   int device = -1, a_axis = 0, b_axis = 0;
+  std::string epilogue;  // its type
   friend bool operator==(const Key&, const Key&) = default;
 
   std::size_t slot(std::size_t slots) const {
@@ -69,18 +70,17 @@ struct Ready {
   }
 };
 
-Ready make_ready(const Key& key, const MatrixView& a, const MatrixView& b) {
+Ready make_ready(const Key& key, const MatrixView& a, const MatrixView& b, const Epilogue& epilogue) {
   const Plan plan = cuda_plan(key.problem, key.request, key.device).plan;
   Ready ready;
   ready.key = key;
   ready.plan = plan;
   ready.tiles = plan::tile_rows(key.problem, plan) * cdiv(key.problem.n, plan.tile.n);
   if (ready.tiles == 0) return ready;
-  CudaKernel kernel = cuda_kernel(plan, a, b, key.problem.output);
+  CudaKernel kernel = cuda_kernel(plan, a, b, key.problem.output, epilogue);
   kernel.how.device = key.device;
   std::copy_n(kernel.how.moves, 2, ready.moves);
-  ready.loaded =
-      cuda::load_kernel(kernel.text, kernel.how, kernel.needs, CudaKernel::kernel_bytes, CudaKernel::args_bytes);
+  ready.loaded = cuda::load_kernel(kernel.text, kernel.how, kernel.needs, kernel.kernel_bytes, kernel.args_bytes);
   return ready;
 }
 
@@ -113,19 +113,21 @@ PlanChoice cuda_plan(const Problem& problem, const PlanRequest& request, int dev
 }
 
 void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, int device,
-              const GemmOptions& options) {
+              const GemmOptions& options, const Epilogue& epilogue) {
   // As many as the shapes of a large model; two that meet in one place only take turns.
   static thread_local std::array<Ready, 64> kept;
-  const Key key{problem, options.plan, device, gather_axis(problem.a, a), gather_axis(problem.b, b)};
+  const Key key{
+      problem, options.plan, device, gather_axis(problem.a, a), gather_axis(problem.b, b), std::string(epilogue.type)};
   Ready& ready = kept[key.slot(kept.size())];
-  if (ready.key != key) ready = make_ready(key, a, b);
+  if (ready.key != key) ready = make_ready(key, a, b, epilogue);
   if (ready.tiles == 0) return;
-  constexpr programs::Gemm<programs::Tiles{}> kernel;  // empty, as that of every tile is
+  constexpr programs::Gemm<programs::Tiles{}> plain;  // empty, as that of every tile is
   const Product product = product_of(ready.plan, a, b, c);
   if (ready.loaded.most_blocks > 0) ready.map(product);
   const CudaArgs args = cuda_args(product.left, product.right, product.out);
   const void* const given = ready.parts ? static_cast<const void*>(ready.parts.get()) : &args;
-  cuda::enqueue(ready.loaded, {ready.tiles}, ready.plan.order, options.stream, &kernel, given, &ready.maps);
+  cuda::enqueue(ready.loaded, {ready.tiles}, ready.plan.order, options.stream,
+                epilogue.object == nullptr ? &plain : epilogue.object, given, &ready.maps);
 }
 
 }  // namespace tilewright::gemm_detail

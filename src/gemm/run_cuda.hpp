@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <tilewright/gemm.hpp>
+#include "gemm/cuda_kernel.hpp"
 
 namespace tilewright::gemm_detail {
 
@@ -17,6 +18,6 @@ PlanChoice cuda_plan(const Problem& problem, const PlanRequest& request, int dev
 /// Enqueues a checked problem under the plan of cuda_plan. A thread keeps what it launched lately: the same problem
 /// again is one call of the driver, with nothing planned, written or allocated.
 void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, int device,
-              const GemmOptions& options);
+              const GemmOptions& options, const Epilogue& epilogue = {});
 
 }  // namespace tilewright::gemm_detail

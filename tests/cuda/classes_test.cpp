@@ -185,7 +185,11 @@ void expect_whole_product(bool by_rows, i64 m, i64 n, i64 k, i64 step, bool turn
   }
   const programs::GemmArgs<float, float> whole{m, n, k, a.view<const float>(), b.view<const float>(), c.view<float>()};
   for (i64 first = 0; first < std::min(step, by_rows ? m : n); ++first) {
-    multiply(by_rows ? whole.of_rows(first, step) : whole.of_cols(first, step), c);
+    if (by_rows) {
+      multiply(whole.of_rows(first, step), c);
+    } else {
+      multiply(whole.of_cols(first, step), c);
+    }
   }
   for (i64 row = 0; row < m; ++row) {
     for (i64 col = 0; col < n; ++col) {

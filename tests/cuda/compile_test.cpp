@@ -167,6 +167,18 @@ TEST(CudaCompile, RowsThatStartAnywhereBesideBoxes) {
   }
 }
 
+// No kernel of its own: the operator's program under every kind of plan, with something done before it stores.
+TEST(CudaCompile, AnEpilogueUnderEveryKindOfPlan) {
+  using Fused = programs::Then<programs::AddPerColumn, programs::Relu>;
+  const std::string name =
+      "tilewright::programs::Gemm<tilewright::programs::Tiles{128, 128, 64}, "
+      "tilewright::programs::Then<tilewright::programs::AddPerColumn, tilewright::programs::Relu>>";
+  compiles<programs::Gemm<programs::Tiles{128, 128, 64}, Fused>, programs::GemmArgs<f16, f16>>(
+      "programs/gemm.hpp", name, "tilewright::programs::GemmArgs<tilewright::f16, tilewright::f16>",
+      {with(4, 3, along_cols, along_rows), in_teams(2, with(4, 6, boxes, boxes)), with(8, 5, classes, boxes),
+       with(8, 5, realigned, boxes), with(8, 5, realigned_rows, classes_of_rows)});
+}
+
 // What the device does not choose by itself is there to be asked for, and refused where it does not exist.
 TEST(CudaCompile, instructions) {
   constexpr programs::Tiles reference{64, 32, 32}, uneven{64, 96, 48};

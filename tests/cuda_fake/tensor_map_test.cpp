@@ -194,8 +194,8 @@ void run(const Problem& problem, const Plan& plan, const gemm_detail::Product& p
     auto& own = left ? at.row : at.col;
     const Classes::Place place = c.place(static_cast<u32>(own));
     own = place.tile;
-    const gemm_detail::CudaArgs args =
-        left ? parts->args.of_rows(place.of, c.count()) : parts->args.of_cols(place.of, c.count());
+    const gemm_detail::CudaArgs args = left ? gemm_detail::CudaArgs(parts->args.of_rows(place.of, c.count()))
+                                            : gemm_detail::CudaArgs(parts->args.of_cols(place.of, c.count()));
     const EncodedMap map = encoded(parts->maps[c.map(place.of)]);
     const i64 shift = c.shift(place.of), foreign = c.foreign(place.of);
     // By the operand: of A, from the box; of B, where it exists.

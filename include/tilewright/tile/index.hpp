@@ -70,6 +70,22 @@ constexpr Modulo<Range<N, Tag>> operator%(Range<N, Tag> range, T modulus) {
   return {range, static_cast<i64>(modulus)};
 }
 
+/// Not affine: every `step`-th index, from `first` on.
+template <Index I>
+struct Every {
+  static constexpr int size = I::size;
+  static constexpr bool affine = false;
+  static constexpr bool bounded = false;
+  I index;
+  i64 first, step;
+
+  constexpr i64 at(int position) const { return first + step * index.at(position); }
+};
+template <Index I>
+constexpr Every<I> every(I index, i64 first, i64 step) {
+  return {index, first, step};
+}
+
 /// Not affine: indices loaded from a table in memory. Positions outside of the table are not read and give no_index.
 template <Index I, class T>
 struct Lookup {

@@ -20,6 +20,7 @@ struct Case {
 void add_gemm_cases(std::vector<Case>& cases, bool reduced);
 void add_kernel_cases(std::vector<Case>& cases, bool reduced);
 void add_operator_cases(std::vector<Case>& cases, bool reduced);
+void add_epilogue_cases(std::vector<Case>& cases, bool reduced);
 void add_runtime_cases(std::vector<Case>& cases, bool reduced);
 
 }  // namespace device_check

@@ -55,6 +55,7 @@ int main(int count, char** words) {
   add_gemm_cases(all, options.reduced);
   add_kernel_cases(all, options.reduced);
   add_operator_cases(all, options.reduced);
+  add_epilogue_cases(all, options.reduced);
   add_runtime_cases(all, options.reduced);
   for (Case& candidate : all) {
     if (candidate.name.find(options.filter) != std::string::npos) cases.push_back(std::move(candidate));

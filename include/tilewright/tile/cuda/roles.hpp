@@ -245,9 +245,13 @@ class InClasses {
     return {number,       tile,           {Left ? own : &maps_.of[0], Left ? &maps_.of[1] : own},
             c.shift(of_), c.foreign(of_), c.layer(of_)};
   }
-  __device__ Args args(const Site&) const {
-    const tile::Classes& c = parts_.classes;
-    return Left ? parts_.args.of_rows(of_, c.count()) : parts_.args.of_cols(of_, c.count());
+  __device__ auto args(const Site&) const {
+    const i64 count = parts_.classes.count();
+    if constexpr (Left) {
+      return parts_.args.of_rows(of_, count);
+    } else {
+      return parts_.args.of_cols(of_, count);
+    }
   }
 
  private:
