@@ -24,7 +24,8 @@ struct Facts {
   PlanChoice choice;
   std::string a_mover, b_mover;
   i64 tile_rows = 0, tile_cols = 0;
-  i64 row_classes = 1;                // a program takes every so many-th row of A and C
+  i64 row_classes = 1;                // a program takes every so many-th row of A and C,
+  i64 col_classes = 1;                // or column of B and C
   int shared_bytes = 0;               // of a program
   std::optional<cuda::Cubin> packed;  // the kernel, if the pack has it
 
@@ -54,8 +55,8 @@ std::string text_of(const cuda::Move& move, int along, i64 classes, bool beside_
     return fmt::format("async_copy, {} bytes at a time along {}", move.bytes, axis);
   if (move.via == cuda::Via::tma) return fmt::format("tma, boxes along {}, by a thread of its own", axis);
   if (move.via == cuda::Via::classes) {
-    return fmt::format("tma, boxes along {} of every {} row, which begin alike, by a thread of its own", axis,
-                       ordinal(classes));
+    return fmt::format("tma, boxes along {} of every {} {}, which begin alike, by a thread of its own", axis,
+                       ordinal(classes), along == 0 ? "column" : "row");
   }
   if (move.via == cuda::Via::realign && beside_boxes) {
     return fmt::format("as it lies in memory, 16 bytes at a time along {}; wgmma takes it from registers", axis);
@@ -71,8 +72,9 @@ Facts facts_of(const MatrixView& a, const MatrixView& b, const MatrixView& c, co
   facts.choice = plan::choose_gpu_plan(facts.problem, request, facts.device.description());
   const Plan& plan = facts.choice.plan;
   facts.tile_rows = plan::tile_rows(facts.problem, plan);
-  facts.row_classes = plan::classes_of(facts.problem, plan).count();
-  facts.tile_cols = cdiv(c.cols, plan.tile.n);
+  facts.tile_cols = plan::tile_cols(facts.problem, plan);
+  (plan::b_in_classes(facts.problem, plan) ? facts.col_classes : facts.row_classes) =
+      plan::classes_of(facts.problem, plan).count();
   if (i64 programs = 0; __builtin_mul_overflow(facts.tile_rows, facts.tile_cols, &programs)) {
     throw Error(ErrorCode::problem,
                 fmt::format("a grid of {} x {} tiles has 2^63 programs or more.", facts.tile_rows, facts.tile_cols));
@@ -81,7 +83,7 @@ Facts facts_of(const MatrixView& a, const MatrixView& b, const MatrixView& c, co
   // Of the transposed product, the left operand is B transposed.
   const bool swapped = transposes(plan), boxed = plan.a == Mover::tma || plan.b == Mover::tma;
   const auto text = [&](const cuda::Move& move) {
-    return text_of(move, swapped ? 1 - move.axis : move.axis, facts.row_classes, boxed);
+    return text_of(move, swapped ? 1 - move.axis : move.axis, std::max(facts.row_classes, facts.col_classes), boxed);
   };
   facts.a_mover = text(kernel.how.moves[swapped ? 1 : 0]);
   facts.b_mover = text(kernel.how.moves[swapped ? 0 : 1]);
@@ -124,8 +126,10 @@ std::string text_of(const Facts& facts) {
   line("B", fmt::format("{}: {}", to_string(facts.problem.b), facts.b_mover));
   line("program",
        fmt::format("{}x{} outputs{} by {} warps; {} blocks of K of {} on their way at once{}", plan.tile.m, plan.tile.n,
-                   facts.row_classes > 1 ? fmt::format(" of every {} row", ordinal(facts.row_classes)) : "", plan.warps,
-                   plan.stages, plan.tile.k, transposes(plan) ? "; C is computed transposed" : ""));
+                   facts.row_classes > 1   ? fmt::format(" of every {} row", ordinal(facts.row_classes))
+                   : facts.col_classes > 1 ? fmt::format(" of every {} column", ordinal(facts.col_classes))
+                                           : "",
+                   plan.warps, plan.stages, plan.tile.k, transposes(plan) ? "; C is computed transposed" : ""));
   line("shared", fmt::format("{} of {} bytes", grouped(facts.shared_bytes), grouped(facts.device.shared_bytes)));
   line("kernel", kernel_text(facts));
   line(
@@ -164,6 +168,7 @@ Json json_of(const Facts& facts) {
           {"packed", facts.packed.has_value()},
           {"registers", facts.packed && facts.packed->registers > 0 ? Json(facts.packed->registers) : Json()},
           {"row_classes", facts.row_classes},
+          {"col_classes", facts.col_classes},
           {"transposed", transposes(facts.choice.plan)},
           {"programs", facts.programs()},
           {"waves", facts.waves()},

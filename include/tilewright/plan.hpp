@@ -42,9 +42,9 @@ struct Split {
 /// are copied to shared memory asynchronously; realign: such rows of any alignment are copied as they lie and shifted
 /// there; tma, on compute capability 9.0: rows or columns of unit stride are copied box by box, by a thread of its own.
 /// Beside an operand by tma the other comes by tma or realign, the latter without shifting: wgmma takes it from
-/// registers, as its left operand, so if it is B, C^T = B^T * A^T is computed. Rows by tma that do not start at multiples
-/// of 16 bytes are A's alone, and a program takes every second, fourth or eighth of them (row_classes). On both targets,
-/// gather: no axis has unit stride; element by element.
+/// registers, as its left operand, so if it is B, C^T = B^T * A^T is computed. Rows along K by tma
+/// that do not start at multiples of 16 bytes come by classes: a program takes every second, fourth or eighth row of A, or
+/// column of B (row_classes). On both targets, gather: no axis has unit stride; element by element.
 enum class Mover : unsigned char { pack, gather, direct, async_copy, realign, tma };
 std::string to_string(Mover mover);
 

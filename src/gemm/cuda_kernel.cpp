@@ -84,14 +84,15 @@ CudaArgs cuda_args(const MatrixView& left, const MatrixView& right, const Mutabl
 }
 
 std::unique_ptr<cuda::Parts<CudaArgs>> cuda_parts(const Problem& problem, const Plan& plan, const Product& product) {
-  const bool left = !transposes(plan);
-  const MatrixView a = left ? product.left : product.right.transposed();
+  // Rows of the left operand, or columns of the right one: B, or A^T.
+  const bool of_b = plan::b_in_classes(problem, plan), left = !of_b && !transposes(plan);
+  const MatrixView rows = left ? product.left : product.right.transposed();
   auto parts = std::make_unique<cuda::Parts<CudaArgs>>();
   parts->args = cuda_args(product.left, product.right, product.out);
   parts->classes = plan::classes_of(problem, plan);
-  parts->classes.base = static_cast<u32>(reinterpret_cast<std::uintptr_t>(a.data));
-  parts->classes.pitch = static_cast<u32>(a.row_stride * size_of(a.type));
-  cuda::class_maps(a, parts->classes, plan.tile.m, plan.tile.k, parts->maps);
+  parts->classes.base = static_cast<u32>(reinterpret_cast<std::uintptr_t>(rows.data));
+  parts->classes.pitch = static_cast<u32>(rows.row_stride * size_of(rows.type));
+  cuda::class_maps(rows, parts->classes, of_b ? plan.tile.n : plan.tile.m, plan.tile.k, parts->maps);
   return parts;
 }
 

@@ -45,7 +45,7 @@ CudaKernel cuda_kernel(const Plan& plan, const MatrixView& a, const MatrixView& 
                        const Epilogue& epilogue = {});
 
 CudaArgs cuda_args(const MatrixView& left, const MatrixView& right, const MutableMatrixView& out);
-/// The arguments of a plan that takes A's rows by classes. Throws Error driver.
+/// The arguments of a plan that takes rows of A or columns of B by classes. Throws Error driver.
 std::unique_ptr<cuda::Parts<CudaArgs>> cuda_parts(const Problem& problem, const Plan& plan, const Product& product);
 
 }  // namespace tilewright::gemm_detail

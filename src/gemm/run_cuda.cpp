@@ -75,7 +75,7 @@ Ready make_ready(const Key& key, const MatrixView& a, const MatrixView& b, const
   Ready ready;
   ready.key = key;
   ready.plan = plan;
-  ready.tiles = plan::tile_rows(key.problem, plan) * cdiv(key.problem.n, plan.tile.n);
+  ready.tiles = plan::tile_rows(key.problem, plan) * plan::tile_cols(key.problem, plan);
   if (ready.tiles == 0) return ready;
   CudaKernel kernel = cuda_kernel(plan, a, b, key.problem.output, epilogue);
   kernel.how.device = key.device;

@@ -47,8 +47,14 @@ bool has_boxes(const LayoutClass& layout) {
   return layout.unit != UnitAxis::none && layout.alignment >= 16 && layout.forward;
 }
 
-/// Rows of A that start anywhere come as boxes class by class.
-bool has_row_classes(const LayoutClass& a) { return a.unit == UnitAxis::k && a.alignment >= 2 && a.forward; }
+/// Rows along K that start anywhere come as boxes class by class: rows of A or columns of B.
+bool has_row_classes(const LayoutClass& layout) {
+  return layout.unit == UnitAxis::k && layout.alignment >= 2 && layout.forward;
+}
+/// Of an operand whose K has one element, the other axis is the adjacent one (cuda::mover_for).
+bool runs_along_edge(const LayoutClass& layout, i64 edge) {
+  return layout.unit == UnitAxis::mn || (layout.unit == UnitAxis::both && edge > 1);
+}
 /// What the left operand of wgmma may be as it lies in memory.
 bool may_stay_raw(const LayoutClass& layout) {
   return layout.unit != UnitAxis::none && layout.alignment >= 2 && layout.forward;
@@ -63,7 +69,7 @@ bool fits_boxes(const Problem& problem) {
 void check_mover(const std::optional<Mover>& mover, const LayoutClass& layout, std::string_view operand) {
   if (!mover || *mover == Mover::gather) return;
   check_target(*mover, Target::cuda, operand);
-  const bool boxes = has_boxes(layout) || (operand == "a" && has_row_classes(layout));
+  const bool boxes = has_boxes(layout) || has_row_classes(layout);
   const bool allowed = layout.unit != UnitAxis::none &&
                        (*mover == Mover::realign || (*mover == Mover::tma ? boxes : layout.alignment >= 4));
   if (!allowed) {
@@ -131,11 +137,15 @@ struct Movers {
 /// The ways in which boxes may bring an operand at least, best first: the table of docs/any-layout.md.
 std::vector<Movers> boxed_movers(const Problem& problem) {
   if (problem.input == DType::f32 || !fits_boxes(problem) || converts(problem)) return {};
-  const bool classes = has_row_classes(problem.a), a_boxes = has_boxes(problem.a), b_boxes = has_boxes(problem.b);
-  if (b_boxes && (a_boxes || (classes && problem.b.unit == UnitAxis::mn))) return {{Mover::tma, Mover::tma}};
+  const bool a_boxes = has_boxes(problem.a), b_boxes = has_boxes(problem.b);
+  const bool a_classes = has_row_classes(problem.a), b_classes = has_row_classes(problem.b);
+  const bool early_a = a_classes && runs_along_edge(problem.b, problem.n);
+  const bool early_b = b_classes && runs_along_edge(problem.a, problem.m);
+  if ((a_boxes && b_boxes) || (b_boxes && early_a) || (a_boxes && early_b)) return {{Mover::tma, Mover::tma}};
   std::vector<Movers> ways;
   if (b_boxes && may_stay_raw(problem.a)) ways.push_back({Mover::realign, Mover::tma});
-  if ((a_boxes || classes) && may_stay_raw(problem.b)) ways.push_back({Mover::tma, Mover::realign});
+  if ((a_boxes || a_classes) && may_stay_raw(problem.b)) ways.push_back({Mover::tma, Mover::realign});
+  if (!b_boxes && b_classes && may_stay_raw(problem.a)) ways.push_back({Mover::realign, Mover::tma});
   return ways;
 }
 
@@ -200,7 +210,8 @@ bool by_default(const Plan& plan, const Problem& problem) {
   };
   if (boxed(plan)) {
     if (plan.a != plan.b) return is_in(raw, product_tile(plan));
-    return row_classes(problem.a) > 1 ? is_in(in_classes, plan.tile) : is_in(boxes, plan.tile);
+    const bool classes = a_in_classes(problem, plan) || b_in_classes(problem, plan);
+    return classes ? is_in(in_classes, plan.tile) : is_in(boxes, plan.tile);
   }
   if (plan.a == Mover::gather || plan.b == Mover::gather) return plan.tile == gathered_tile(problem.input);
   if (plan.tile == middle_tile || converts(problem)) return plan.tile == middle_tile;
@@ -212,9 +223,15 @@ bool by_default(const Plan& plan, const Problem& problem) {
 /// Why tma does not bring the operands of a plan; empty if it does.
 std::string boxes_missing(const Plan& plan, const Problem& problem) {
   if (plan.a == plan.b) {
-    return has_boxes(problem.a) || problem.b.unit == UnitAxis::mn
-               ? std::string()
-               : "a and b by tma want rows of a at multiples of 16 bytes, or rows of b that run along N";
+    // A sum begins early where the other operand has zeros: in rows of K, of boxes that begin at chunks.
+    const bool early_a = !has_boxes(problem.a), early_b = !has_boxes(problem.b);
+    if (early_a && (early_b || !runs_along_edge(problem.b, problem.n))) {
+      return "rows of a that start anywhere want, beside tma, rows of b along N at multiples of 16 bytes";
+    }
+    if (early_b && !runs_along_edge(problem.a, problem.m)) {
+      return "rows of b that start anywhere want, beside tma, rows of a along M at multiples of 16 bytes";
+    }
+    return {};
   }
   const bool left_a = plan.a == Mover::realign, left_b = plan.b == Mover::realign;
   if (!left_a && !left_b) return "beside an operand by tma the other comes by tma or realign";
@@ -272,24 +289,27 @@ double slowdown_of(Mma mma) { return mma == Mma::wgmma ? 1 : mma == Mma::fma ? f
 /// What a model needs of a plan, as real numbers.
 struct Amounts {
   double programs, steps, outputs, elements;  // of a tile: outputs, and operands of a step
-  double a_elements;                          // of those, A's
+  double class_elements;                      // of those, the ones that come by classes
   double operand_bytes;                       // of A and B, each read once
 
   Amounts(const Problem& problem, const Plan& plan)
-      : programs(static_cast<double>(tile_rows(problem, plan)) * static_cast<double>(cdiv(problem.n, plan.tile.n))),
+      : programs(static_cast<double>(tile_rows(problem, plan)) * static_cast<double>(tile_cols(problem, plan))),
         steps(static_cast<double>(cdiv(problem.k, plan.tile.k))),
         outputs(static_cast<double>(plan.tile.m * plan.tile.n)),
         elements(static_cast<double>((plan.tile.m + plan.tile.n) * plan.tile.k)),
-        a_elements(static_cast<double>(plan.tile.m * plan.tile.k)),
+        class_elements(static_cast<double>((a_in_classes(problem, plan)   ? plan.tile.m
+                                            : b_in_classes(problem, plan) ? plan.tile.n
+                                                                          : 0) *
+                                           plan.tile.k)),
         operand_bytes((static_cast<double>(problem.m) + static_cast<double>(problem.n)) *
                       static_cast<double>(problem.k) * static_cast<double>(size_of(problem.input))) {}
 };
 
 /// Of a plan by tma: multiprocessors take programs in rounds. Small boxes do not reach the memory's rate.
-double boxed_microseconds(const Amounts& of, const Plan& plan, bool in_classes, const GpuDescription& gpu) {
+double boxed_microseconds(const Amounts& of, const Plan& plan, const GpuDescription& gpu) {
   const double rounds = std::ceil(of.programs / static_cast<double>(gpu.multiprocessors));
   const double edges = static_cast<double>(plan.tile.m + plan.tile.n), rate = memory_rate * edges / (edges + 64);
-  const double bytes = 2 * (of.elements + (in_classes ? (class_byte_cost - 1) * of.a_elements : 0));
+  const double bytes = 2 * (of.elements + (class_byte_cost - 1) * of.class_elements);
   const double step =
       plan.a != plan.b
           ? (raw_step_time + of.outputs * raw_output_time) * static_cast<double>(plan.tile.k) / 64
@@ -316,8 +336,7 @@ double copied_microseconds(const Amounts& of, const Plan& plan, DType input, con
 
 double modelled_microseconds(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
   const Amounts amounts(problem, plan);
-  return boxed(plan) ? boxed_microseconds(amounts, plan, row_classes(problem.a) > 1, gpu)
-                     : copied_microseconds(amounts, plan, problem.input, gpu);
+  return boxed(plan) ? boxed_microseconds(amounts, plan, gpu) : copied_microseconds(amounts, plan, problem.input, gpu);
 }
 
 }  // namespace
@@ -326,21 +345,32 @@ TileShape product_tile(const Plan& plan) {
   return transposes(plan) ? TileShape{plan.tile.n, plan.tile.m, plan.tile.k} : plan.tile;
 }
 
+bool a_in_classes(const Problem& problem, const Plan& plan) {
+  return plan.a == Mover::tma && row_classes(problem.a) > 1;
+}
+bool b_in_classes(const Problem& problem, const Plan& plan) {
+  return plan.b == Mover::tma && row_classes(problem.b) > 1;
+}
+
 tile::Classes classes_of(const Problem& problem, const Plan& plan) {
   constexpr i64 most_lines = 8, long_sum = 1024;
-  const i64 chunks = plan.a == Mover::tma ? row_classes(problem.a) : 1;
-  tile::Classes best = tile::classes_of(problem.m, plan.tile.m, chunks, 1);
+  const bool of_b = b_in_classes(problem, plan);
+  const i64 extent = of_b ? problem.n : problem.m, edge = of_b ? plan.tile.n : plan.tile.m;
+  const i64 chunks = of_b ? row_classes(problem.b) : a_in_classes(problem, plan) ? row_classes(problem.a) : 1;
+  tile::Classes best = tile::classes_of(extent, edge, chunks, 1);
   // Beginning a sum at a line's beginning may take a step more.
   for (i64 lines = 2; chunks > 1 && problem.k >= long_sum && lines <= most_lines; lines *= 2) {
-    const tile::Classes more = tile::classes_of(problem.m, plan.tile.m, chunks, lines);
+    const tile::Classes more = tile::classes_of(extent, edge, chunks, lines);
     if (more.tiles() <= best.tiles()) best = more;
   }
   return best;
 }
 
 i64 tile_rows(const Problem& problem, const Plan& plan) {
-  const bool in_classes = plan.a == Mover::tma && row_classes(problem.a) > 1;
-  return in_classes ? classes_of(problem, plan).tiles() : cdiv(problem.m, plan.tile.m);
+  return a_in_classes(problem, plan) ? classes_of(problem, plan).tiles() : cdiv(problem.m, plan.tile.m);
+}
+i64 tile_cols(const Problem& problem, const Plan& plan) {
+  return b_in_classes(problem, plan) ? classes_of(problem, plan).tiles() : cdiv(problem.n, plan.tile.n);
 }
 
 Mover gpu_mover(const LayoutClass& layout) {

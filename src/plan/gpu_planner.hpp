@@ -47,10 +47,14 @@ inline constexpr std::array gpu_tiles = {
 
 /// A plan's tile in the product that is computed, which is C^T = B^T * A^T if the plan transposes.
 TileShape product_tile(const Plan& plan);
-/// The classes in which programs take rows of A; a single one if they take adjacent rows.
+/// Whether programs take rows of A, or columns of B, by classes: by tma, of rows that start anywhere.
+bool a_in_classes(const Problem& problem, const Plan& plan);
+bool b_in_classes(const Problem& problem, const Plan& plan);
+/// Those classes; a single one if programs take adjacent rows and columns.
 tile::Classes classes_of(const Problem& problem, const Plan& plan);
-/// The rows of tiles: where programs take rows of A by classes, those of each class.
+/// The rows and columns of tiles: where programs take them by classes, those of each class.
 i64 tile_rows(const Problem& problem, const Plan& plan);
+i64 tile_cols(const Problem& problem, const Plan& plan);
 /// The mover of an operand of this layout class.
 Mover gpu_mover(const LayoutClass& layout);
 /// What multiplies elements of a type in a tile that so many warps share: wgmma wants 64 rows for each four of them.

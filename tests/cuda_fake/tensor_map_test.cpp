@@ -176,18 +176,18 @@ float half_at(const void* at) {
   return to_float(f16{bits});
 }
 
-/// Does what roles.hpp does for all programs of a plan that takes A's rows by classes: boxes through the maps, elements
+/// Does what roles.hpp does for all programs of a plan that takes rows of A or columns of B by classes: boxes through the maps, elements
 /// in front cleared, sums that begin early, tiles stored through the class' view of C.
 void run(const Problem& problem, const Plan& plan, const gemm_detail::Product& product, std::vector<int>& written,
          const u16* c_data) {
-  const bool left = !transposes(plan);
+  const bool left = !transposes(plan) && !plan::b_in_classes(problem, plan);
   const auto parts = gemm_detail::cuda_parts(problem, plan, product);
   const Classes& c = parts->classes;
   const TileShape& tile = product.tile;
   const i64 across = left ? cdiv(product.out.cols, tile.n) : cdiv(product.out.rows, tile.m);
   const u32 all = c.tiles();
   const auto programs = static_cast<u32>(all * across);
-  ASSERT_EQ(programs, plan::tile_rows(problem, plan) * cdiv(problem.n, plan.tile.n));
+  ASSERT_EQ(programs, plan::tile_rows(problem, plan) * plan::tile_cols(problem, plan));
   for (u32 number = 0; number < programs; ++number) {
     const auto others = static_cast<u32>(across);
     TileCoord at = tilewright::detail::tile_in<u32>(plan.order, left ? all : others, left ? others : all, number);
@@ -198,7 +198,7 @@ void run(const Problem& problem, const Plan& plan, const gemm_detail::Product& p
                                             : gemm_detail::CudaArgs(parts->args.of_cols(place.of, c.count()));
     const EncodedMap map = encoded(parts->maps[c.map(place.of)]);
     const i64 shift = c.shift(place.of), foreign = c.foreign(place.of);
-    // By the operand: of A, from the box; of B, where it exists.
+    // By the operand, as if A were in classes: of it, from the box; of the other, where it exists.
     const auto of_a = [&](i64 row, i64 k) {
       if (k < 0 && k >= -foreign) return 0.0f;  // cleared
       const unsigned char* const from = element(map, k + foreign, c.layer(place.of), row);
@@ -260,6 +260,11 @@ TEST_F(TensorMaps, WholeProductsComeOutOfClasses) {
         expect_product("64x64x64 a=tma b=tma", a, b);
         expect_product("64x128x64 a=tma b=realign", a, odd_b);
         expect_product("64x64x64 a=tma b=realign order=linear", a, across);
+        // The same of B's columns.
+        Lying b_across(k, m, 1, k + gap, off), odd_a(n, k, 1, n + 1, 3), a_across(n, k, 1, n, 0);
+        b_across.fill(2), odd_a.fill(1), a_across.fill(1);
+        expect_product("128x192x64 a=tma b=tma", a_across, b_across);
+        expect_product("64x128x64 a=realign b=tma", odd_a, b_across);
       }
     }
   }

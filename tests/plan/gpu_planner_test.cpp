@@ -56,11 +56,10 @@ TEST(GpuPlanner, RowsThatStartAnywhereComeBesideBoxes) {
     EXPECT_EQ(movers(aligned, b), "a=tma b=realign") << "NN, a aligned";
     EXPECT_EQ(movers(aligned, b_across), "a=tma b=realign") << "NT, a aligned";
     EXPECT_EQ(movers(across, b), "a=tma b=realign") << "TN, a aligned";
-    EXPECT_EQ(movers(across, b_across), "a=tma b=realign") << "TT, a aligned";
+    EXPECT_EQ(movers(across, b_across), "a=tma b=tma") << "TT, a aligned";
+    EXPECT_EQ(movers(a_across, b_across), "a=realign b=tma") << "TT";
   }
-  // Neither operand has boxes: b's rows along K have no classes.
-  EXPECT_EQ(movers(odd_across, odd_across), "a=realign b=realign") << "TN";
-  EXPECT_EQ(movers(odd_across, odd), "a=realign b=realign") << "TT";
+  EXPECT_EQ(movers(odd_across, odd_across), "a=realign b=realign") << "TN: neither operand has boxes";
   const LayoutClass backward{UnitAxis::k, 2, false};
   EXPECT_EQ(movers(backward, odd_across), "a=realign b=realign");
   EXPECT_EQ(movers(stepped, odd_across), "a=gather b=gather");
@@ -137,6 +136,11 @@ TEST(GpuPlanner, ClassesAreThoseOfRowsThatComeByTma) {
     EXPECT_EQ(classes(1000, 1000, a, aligned, "128x128x64 a=realign b=tma"), (Pair{1, 1})) << "a stays raw";
   }
   EXPECT_EQ(classes(1000, 1000, aligned, odd, "128x128x64 a=tma b=realign"), (Pair{1, 1}));
+  const Problem of_b = problem(4096, 8191, 8192, odd_across, odd);  // columns of B: 128 a class, one less in one
+  const Plan by_columns = choose_gpu_plan(of_b, parse_plan("128x128x64 a=realign b=tma"), large).plan;
+  EXPECT_EQ(plan::classes_of(of_b, by_columns).count(), 64u);
+  EXPECT_EQ(plan::tile_cols(of_b, by_columns), 64);
+  EXPECT_EQ(plan::tile_rows(of_b, by_columns), 32);
   EXPECT_EQ(classes(8192, 8192, odd, across, "128x128x64 a=tma b=tma"), (Pair{8, 8})) << "64 classes of 128 rows";
   EXPECT_EQ(classes(8192, 1023, odd, across, "128x128x64 a=tma b=tma"), (Pair{8, 1})) << "a step more counts";
   EXPECT_EQ(classes(4096, 8192, odd, across, "128x128x64 a=tma b=tma"), (Pair{8, 4})) << "tiles are whole";
@@ -295,12 +299,15 @@ TEST(GpuPlanner, TakesAndRefusesMoversBesideTma) {
   taken("128x256x64 a=realign b=tma", layouts(odd, aligned));
   taken("128x64x64 a=realign b=tma", layouts(aligned, across));
   taken("128x192x64 a=tma b=tma", layouts(odd, across));
+  taken("128x192x64 a=tma b=tma", layouts(across, odd));
+  taken("128x256x64 a=realign b=tma", layouts(odd_across, odd));
+  taken("128x256x64 a=realign b=tma", layouts(odd, odd));
   const auto refused = [](const char* text, ErrorCode code, std::initializer_list<std::string_view> words,
                           const Problem& p, const GpuDescription& gpu = large) {
     SCOPED_TRACE(text);
     expect_error(code, words, [&] { choose_gpu_plan(p, parse_plan(text), gpu); });
   };
-  refused("64x64x64 a=tma b=tma", ErrorCode::plan_unavailable, {"rows of b that run along N"},
+  refused("64x64x64 a=tma b=tma", ErrorCode::plan_unavailable, {"rows of b along N"},
           problem(64, 1, 64, odd, {UnitAxis::both, 16}));
   refused("128x256x64 s2 a=realign b=tma", ErrorCode::plan_unavailable, {"2 stages: tma wants 3 or more beside rows"},
           layouts(odd, aligned));
@@ -310,16 +317,19 @@ TEST(GpuPlanner, TakesAndRefusesMoversBesideTma) {
           layouts(odd, aligned));
   refused("256x128x64 a=realign b=tma", ErrorCode::plan_unavailable, {"at most 128 of them"}, layouts(odd, aligned));
   refused("128x256x64 a=tma b=realign", ErrorCode::plan_unavailable, {"at most 128 of them"}, layouts(odd, odd));
-  for (const LayoutClass& b : {odd, odd_across}) {
-    for (const char* const text : {"128x128x64 b=tma", "128x128x64 a=tma b=tma", "128x128x64 a=realign b=tma"}) {
-      refused(text, ErrorCode::plan_value, {"b=tma does not suit the layout of b", "Use b=realign"}, layouts(odd, b));
-    }
+  for (const char* const text : {"128x128x64 b=tma", "128x128x64 a=tma b=tma", "128x128x64 a=realign b=tma"}) {
+    refused(text, ErrorCode::plan_value, {"b=tma does not suit the layout of b", "Use b=realign"},
+            layouts(odd, odd_across));
   }
   refused("128x128x64 a=tma", ErrorCode::plan_value, {"a=tma does not suit the layout of a", "Use a=realign"},
           layouts(odd_across, across));
   refused("128x128x64 a=tma", ErrorCode::plan_value, {"a=tma does not suit", "Use a=gather"}, layouts(stepped, across));
   refused("128x128x64 a=tma b=tma", ErrorCode::plan_unavailable,
-          {"want rows of a at multiples of 16 bytes, or rows of b that run along N"}, layouts(odd, aligned));
+          {"want, beside tma, rows of b along N at multiples of 16 bytes"}, layouts(odd, aligned));
+  for (const LayoutClass& a : {odd, odd_across, aligned}) {
+    refused("128x128x64 a=tma b=tma", a == odd_across ? ErrorCode::plan_value : ErrorCode::plan_unavailable, {},
+            layouts(a, odd));
+  }
   const char* const beside = "beside an operand by tma the other comes by tma or realign";
   refused("128x128x64 a=async_copy b=tma", ErrorCode::plan_unavailable, {beside}, layouts(aligned, across));
   refused("128x128x64 a=tma b=async_copy", ErrorCode::plan_unavailable, {beside}, layouts(odd, across));

@@ -41,8 +41,9 @@ TEST(LayoutClass, OnlyStrideOneIsUnit) {
   for (const i64 stride : {-1, 0, 2, -2}) {
     EXPECT_EQ(layout_class(view(64, 10, 20, 64, stride), true).unit, UnitAxis::none) << stride;
   }
-  EXPECT_EQ(layout_class(view(64, 10, 20, -64, 1), true), (LayoutClass{UnitAxis::k, 16, false}));  // flipped rows stay wide
-  EXPECT_EQ(layout_class(view(64, 10, 20, 0, 1), true), (LayoutClass{UnitAxis::k, 16, false}));    // one row, repeated
+  EXPECT_EQ(layout_class(view(64, 10, 20, -64, 1), true),
+            (LayoutClass{UnitAxis::k, 16, false}));  // flipped rows stay wide
+  EXPECT_EQ(layout_class(view(64, 10, 20, 0, 1), true), (LayoutClass{UnitAxis::k, 16, false}));  // one row, repeated
 }
 
 TEST(LayoutClass, AxesOfOneIndexHaveNoStride) {

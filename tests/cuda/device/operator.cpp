@@ -122,7 +122,7 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
       }
     }
   }
-  // Rows that start anywhere beside boxes: A's by classes, or the left operand's as they lie in memory. Extents of an
+  // Rows that start anywhere beside boxes: those of A, or columns of B, by classes, or the left operand's as they lie in memory. Extents of an
   // operand that is to come in boxes of its own are multiples of 8.
   enum : std::size_t { packed, by_1, by_2, by_4, transposed = 5, transposed_by_1, off_by_one = 8 };
   struct Odd {
@@ -145,6 +145,8 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
        {{136, 257, 77}, {1504, 600, 130}},
        {transposed},
        {packed, by_1, off_by_one, transposed_by_1}},
+      {"a=tma b=tma", {{136, 131, 77}, {1504, 600, 130}, {264, 131, 1025}}, {transposed}, {transposed_by_1}},
+      {"a=realign b=tma", any, {transposed, transposed_by_1, by_1, off_by_one}, {transposed_by_1}},
       {"a=tma b=realign",
        any,
        {by_1, by_2, by_4, off_by_one},
