@@ -26,6 +26,7 @@ struct Facts {
   i64 tile_rows = 0, tile_cols = 0;
   i64 row_classes = 1;                // a program takes every so many-th row of A and C,
   i64 col_classes = 1;                // or column of B and C
+  bool phases = false;                // B's rows come by classes, all of them to every program
   int shared_bytes = 0;               // of a program
   std::optional<cuda::Cubin> packed;  // the kernel, if the pack has it
 
@@ -49,12 +50,15 @@ std::string ordinal(i64 number) {
 }
 
 /// along: the operand's axis of which neighbours are adjacent. beside_boxes: the other operand comes by tma.
-std::string text_of(const cuda::Move& move, int along, i64 classes, bool beside_boxes) {
+std::string text_of(const cuda::Move& move, int along, i64 classes, bool phases, bool beside_boxes) {
   const char* const axis = along == 0 ? "rows" : "columns";
   if (move.via == cuda::Via::async_copy)
     return fmt::format("async_copy, {} bytes at a time along {}", move.bytes, axis);
   if (move.via == cuda::Via::tma) return fmt::format("tma, boxes along {}, by a thread of its own", axis);
   if (move.via == cuda::Via::classes) {
+    if (phases) {
+      return fmt::format("tma, boxes along {}, in phases of rows that begin alike, by a thread of its own", axis);
+    }
     return fmt::format("tma, boxes along {} of every {} {}, which begin alike, by a thread of its own", axis,
                        ordinal(classes), along == 0 ? "column" : "row");
   }
@@ -73,6 +77,7 @@ Facts facts_of(const MatrixView& a, const MatrixView& b, const MatrixView& c, co
   const Plan& plan = facts.choice.plan;
   facts.tile_rows = plan::tile_rows(facts.problem, plan);
   facts.tile_cols = plan::tile_cols(facts.problem, plan);
+  facts.phases = plan::b_in_phases(facts.problem, plan);
   (plan::b_in_classes(facts.problem, plan) ? facts.col_classes : facts.row_classes) =
       plan::classes_of(facts.problem, plan).count();
   if (i64 programs = 0; __builtin_mul_overflow(facts.tile_rows, facts.tile_cols, &programs)) {
@@ -83,7 +88,8 @@ Facts facts_of(const MatrixView& a, const MatrixView& b, const MatrixView& c, co
   // Of the transposed product, the left operand is B transposed.
   const bool swapped = transposes(plan), boxed = plan.a == Mover::tma || plan.b == Mover::tma;
   const auto text = [&](const cuda::Move& move) {
-    return text_of(move, swapped ? 1 - move.axis : move.axis, std::max(facts.row_classes, facts.col_classes), boxed);
+    return text_of(move, swapped ? 1 - move.axis : move.axis, std::max(facts.row_classes, facts.col_classes),
+                   facts.phases, boxed);
   };
   facts.a_mover = text(kernel.how.moves[swapped ? 1 : 0]);
   facts.b_mover = text(kernel.how.moves[swapped ? 0 : 1]);

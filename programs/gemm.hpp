@@ -15,6 +15,8 @@ template <class Args>
 struct OfRows;
 template <class Args>
 struct OfCols;
+template <class Args>
+struct Columns;
 
 template <class In, class Out>
 struct GemmArgs {
@@ -23,9 +25,11 @@ struct GemmArgs {
   tile::Matrix<const In> b;  // (k, n)
   tile::Matrix<Out> c;       // (m, n)
 
-  /// The product of every `step`-th row of A, from `first` on, and of every so many columns of B.
+  /// The product of every `step`-th row of A, from `first` on, of every so many columns of B, and of so many adjacent
+  /// columns of B.
   TILEWRIGHT_KERNEL auto of_rows(i64 first, i64 step) const { return OfRows<GemmArgs>(*this, first, step); }
   TILEWRIGHT_KERNEL auto of_cols(i64 first, i64 step) const { return OfCols<GemmArgs>(*this, first, step); }
+  TILEWRIGHT_KERNEL auto columns(i64 first, i64 count) const { return Columns<GemmArgs>(*this, first, count); }
 };
 
 template <class Args>
@@ -52,6 +56,20 @@ struct OfCols : Args {
   template <tile::Index I>
   TILEWRIGHT_KERNEL auto col(I index) const {
     return tile::every(index, first, step);
+  }
+};
+
+template <class Args>
+struct Columns : Args {
+  i64 first;
+  TILEWRIGHT_KERNEL Columns(const Args& x, i64 from, i64 count) : Args(x), first(from) {
+    this->n = this->b.cols = this->c.cols = x.n - first < count ? x.n - first : count;
+    this->b.ptr += first * x.b.col_stride;
+    this->c.ptr += first * x.c.col_stride;
+  }
+  template <tile::Index I>
+  TILEWRIGHT_KERNEL auto col(I index) const {
+    return index + first;
   }
 };
 

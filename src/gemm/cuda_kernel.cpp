@@ -84,15 +84,24 @@ CudaArgs cuda_args(const MatrixView& left, const MatrixView& right, const Mutabl
 }
 
 std::unique_ptr<cuda::Parts<CudaArgs>> cuda_parts(const Problem& problem, const Plan& plan, const Product& product) {
-  // Rows of the left operand, or columns of the right one: B, or A^T.
-  const bool of_b = plan::b_in_classes(problem, plan), left = !of_b && !transposes(plan);
-  const MatrixView rows = left ? product.left : product.right.transposed();
   auto parts = std::make_unique<cuda::Parts<CudaArgs>>();
   parts->args = cuda_args(product.left, product.right, product.out);
-  parts->classes = plan::classes_of(problem, plan);
-  parts->classes.base = static_cast<u32>(reinterpret_cast<std::uintptr_t>(rows.data));
-  parts->classes.pitch = static_cast<u32>(rows.row_stride * size_of(rows.type));
-  cuda::class_maps(rows, parts->classes, of_b ? plan.tile.n : plan.tile.m, plan.tile.k, parts->maps);
+  const auto map = [&](const MatrixView& rows, const tile::Classes& classes, i64 box_rows, i64 box_cols) {
+    parts->classes = classes;
+    parts->classes.base = static_cast<u32>(reinterpret_cast<std::uintptr_t>(rows.data));
+    parts->classes.pitch = static_cast<u32>(rows.row_stride * size_of(rows.type));
+    cuda::class_maps(rows, parts->classes, box_rows, box_cols, parts->maps);
+  };
+  if (plan::b_in_phases(problem, plan)) {
+    parts->columns = static_cast<u32>(plan::own_columns(problem, plan));
+    map(product.right, tile::phases_of(product.right.rows, product.right.row_stride * size_of(problem.input)),
+        plan.tile.k, plan.tile.n);
+    return parts;
+  }
+  // Rows of the left operand, or columns of the right one: B, or A^T.
+  const bool of_b = plan::b_in_classes(problem, plan), left = !of_b && !transposes(plan);
+  map(left ? product.left : product.right.transposed(), plan::classes_of(problem, plan),
+      of_b ? plan.tile.n : plan.tile.m, plan.tile.k);
   return parts;
 }
 

@@ -51,6 +51,9 @@ bool has_boxes(const LayoutClass& layout) {
 bool has_row_classes(const LayoutClass& layout) {
   return layout.unit == UnitAxis::k && layout.alignment >= 2 && layout.forward;
 }
+/// Rows of B along N that start anywhere come as boxes in phases, beside rows of A along M.
+bool has_phases(const LayoutClass& b) { return b.unit == UnitAxis::mn && b.alignment >= 2 && b.forward; }
+constexpr i64 most_phases = 8;  // none of them may be without rows
 /// Of an operand whose K has one element, the other axis is the adjacent one (cuda::mover_for).
 bool runs_along_edge(const LayoutClass& layout, i64 edge) {
   return layout.unit == UnitAxis::mn || (layout.unit == UnitAxis::both && edge > 1);
@@ -69,7 +72,7 @@ bool fits_boxes(const Problem& problem) {
 void check_mover(const std::optional<Mover>& mover, const LayoutClass& layout, std::string_view operand) {
   if (!mover || *mover == Mover::gather) return;
   check_target(*mover, Target::cuda, operand);
-  const bool boxes = has_boxes(layout) || has_row_classes(layout);
+  const bool boxes = has_boxes(layout) || has_row_classes(layout) || (operand == "b" && has_phases(layout));
   const bool allowed = layout.unit != UnitAxis::none &&
                        (*mover == Mover::realign || (*mover == Mover::tma ? boxes : layout.alignment >= 4));
   if (!allowed) {
@@ -146,6 +149,10 @@ std::vector<Movers> boxed_movers(const Problem& problem) {
   if (b_boxes && may_stay_raw(problem.a)) ways.push_back({Mover::realign, Mover::tma});
   if ((a_boxes || a_classes) && may_stay_raw(problem.b)) ways.push_back({Mover::tma, Mover::realign});
   if (!b_boxes && b_classes && may_stay_raw(problem.a)) ways.push_back({Mover::realign, Mover::tma});
+  if (ways.empty() && has_phases(problem.b) && may_stay_raw(problem.a) && problem.a.unit == UnitAxis::mn &&
+      problem.k >= most_phases) {
+    ways.push_back({Mover::realign, Mover::tma});
+  }
   return ways;
 }
 
@@ -215,8 +222,8 @@ bool by_default(const Plan& plan, const Problem& problem) {
   }
   if (plan.a == Mover::gather || plan.b == Mover::gather) return plan.tile == gathered_tile(problem.input);
   if (plan.tile == middle_tile || converts(problem)) return plan.tile == middle_tile;
-  // Where boxes bring an operand, large tiles of copies are never faster.
-  if (plan.mma == Mma::wgmma && !boxed_movers(problem).empty()) return false;
+  // Where boxes bring an operand, or would of a longer sum, large tiles of copies are never faster.
+  if (plan.mma == Mma::wgmma && (problem.k < most_phases || !boxed_movers(problem).empty())) return false;
   return plan.tile == large_tile(plan, problem.input) || (plan.tile == short_tile && problem.input != DType::f32);
 }
 
@@ -228,13 +235,16 @@ std::string boxes_missing(const Plan& plan, const Problem& problem) {
     if (early_a && (early_b || !runs_along_edge(problem.b, problem.n))) {
       return "rows of a that start anywhere want, beside tma, rows of b along N at multiples of 16 bytes";
     }
-    if (early_b && !runs_along_edge(problem.a, problem.m)) {
+    if (early_b && (problem.b.unit != UnitAxis::k || !runs_along_edge(problem.a, problem.m))) {
       return "rows of b that start anywhere want, beside tma, rows of a along M at multiples of 16 bytes";
     }
     return {};
   }
   const bool left_a = plan.a == Mover::realign, left_b = plan.b == Mover::realign;
   if (!left_a && !left_b) return "beside an operand by tma the other comes by tma or realign";
+  if (b_in_phases(problem, plan) && (problem.a.unit != UnitAxis::mn || problem.k < most_phases)) {
+    return "rows of b along N that start anywhere want, by tma, rows of a along M and a K of 8 or more";
+  }
   return may_stay_raw(left_a ? problem.a : problem.b) ? std::string()
                                                       : "an operand that stays raw beside tma runs forwards";
 }
@@ -292,9 +302,13 @@ struct Amounts {
   double class_elements;                      // of those, the ones that come by classes
   double operand_bytes;                       // of A and B, each read once
 
+  static i64 steps_of(const Problem& problem, const Plan& plan) {
+    const i64 phases = b_in_phases(problem, plan) ? row_classes(problem.b) : 1;
+    return phases * cdiv(cdiv(problem.k, phases), plan.tile.k);
+  }
   Amounts(const Problem& problem, const Plan& plan)
       : programs(static_cast<double>(tile_rows(problem, plan)) * static_cast<double>(tile_cols(problem, plan))),
-        steps(static_cast<double>(cdiv(problem.k, plan.tile.k))),
+        steps(static_cast<double>(steps_of(problem, plan))),
         outputs(static_cast<double>(plan.tile.m * plan.tile.n)),
         elements(static_cast<double>((plan.tile.m + plan.tile.n) * plan.tile.k)),
         class_elements(static_cast<double>((a_in_classes(problem, plan)   ? plan.tile.m
@@ -349,7 +363,13 @@ bool a_in_classes(const Problem& problem, const Plan& plan) {
   return plan.a == Mover::tma && row_classes(problem.a) > 1;
 }
 bool b_in_classes(const Problem& problem, const Plan& plan) {
-  return plan.b == Mover::tma && row_classes(problem.b) > 1;
+  return plan.b == Mover::tma && row_classes(problem.b) > 1 && !b_in_phases(problem, plan);
+}
+bool b_in_phases(const Problem& problem, const Plan& plan) {
+  return plan.b == Mover::tma && row_classes(problem.b) > 1 && problem.b.unit == UnitAxis::mn;
+}
+i64 own_columns(const Problem& problem, const Plan& plan) {
+  return b_in_phases(problem, plan) ? plan.tile.n - 8 : plan.tile.n;
 }
 
 tile::Classes classes_of(const Problem& problem, const Plan& plan) {
@@ -370,7 +390,7 @@ i64 tile_rows(const Problem& problem, const Plan& plan) {
   return a_in_classes(problem, plan) ? classes_of(problem, plan).tiles() : cdiv(problem.m, plan.tile.m);
 }
 i64 tile_cols(const Problem& problem, const Plan& plan) {
-  return b_in_classes(problem, plan) ? classes_of(problem, plan).tiles() : cdiv(problem.n, plan.tile.n);
+  return b_in_classes(problem, plan) ? classes_of(problem, plan).tiles() : cdiv(problem.n, own_columns(problem, plan));
 }
 
 Mover gpu_mover(const LayoutClass& layout) {

@@ -50,6 +50,10 @@ TileShape product_tile(const Plan& plan);
 /// Whether programs take rows of A, or columns of B, by classes: by tma, of rows that start anywhere.
 bool a_in_classes(const Problem& problem, const Plan& plan);
 bool b_in_classes(const Problem& problem, const Plan& plan);
+/// Whether each program takes B's rows, which run along N and start anywhere, by all classes in phases.
+bool b_in_phases(const Problem& problem, const Plan& plan);
+/// The columns of C that are a program's own: of a tile's columns a few stand for others in some phases.
+i64 own_columns(const Problem& problem, const Plan& plan);
 /// Those classes; a single one if programs take adjacent rows and columns.
 tile::Classes classes_of(const Problem& problem, const Plan& plan);
 /// The rows and columns of tiles: where programs take them by classes, those of each class.

@@ -50,6 +50,34 @@ TEST(Classes, EveryRowIsInOneTileOfOneClass) {
   }
 }
 
+// From phase to phase the shift becomes less by as much as the sums move, until a rest is left.
+TEST(Classes, PhasesTakeEveryRowOfKAndTheirShiftsBecomeLess) {
+  for (i64 rows = 8; rows <= 70; ++rows) {
+    for (u32 base = 0; base < 16; base += 2) {
+      for (u32 pitch = 16; pitch < 48; pitch += 2) {
+        Classes c = tile::phases_of(rows, pitch);
+        c.base = base, c.pitch = pitch;
+        SCOPED_TRACE(testing::Message() << rows << " rows, " << pitch << " bytes apart, from " << base << " on");
+        std::vector<int> taken(static_cast<std::size_t>(rows), 0);
+        u32 shift = 0;
+        for (u32 phase = 0; phase < c.chunks; ++phase) {
+          const u32 of = c.of_phase(phase);
+          ASSERT_LT(of, c.chunks);
+          EXPECT_EQ(c.foreign(of), phase == 0 ? 8 - c.phase_columns() + c.rest() : shift - c.phase_columns());
+          shift = c.foreign(of);
+          for (i64 row = of; row < rows; row += c.chunks) {
+            ++taken[static_cast<std::size_t>(row)];
+            EXPECT_EQ((base + row * pitch) % 16 / 2, shift) << "row " << row;
+          }
+          EXPECT_EQ(c.map(of) % 2 == 1, (rows - of + c.chunks - 1) / c.chunks > rows / c.chunks) << "which map";
+        }
+        EXPECT_EQ(shift, c.rest());
+        EXPECT_EQ(taken, std::vector<int>(static_cast<std::size_t>(rows), 1));
+      }
+    }
+  }
+}
+
 TEST(Classes, TilesAreNumberedClassByClass) {
   for (const i64 rows : {1, 9, 64, 70, 4095, 8191, 50257}) {
     const Classes c = tile::classes_of(rows, 64, 8, 4);

@@ -59,7 +59,7 @@ TEST(GpuPlanner, RowsThatStartAnywhereComeBesideBoxes) {
     EXPECT_EQ(movers(across, b_across), "a=tma b=tma") << "TT, a aligned";
     EXPECT_EQ(movers(a_across, b_across), "a=realign b=tma") << "TT";
   }
-  EXPECT_EQ(movers(odd_across, odd_across), "a=realign b=realign") << "TN: neither operand has boxes";
+  EXPECT_EQ(movers(odd_across, odd_across), "a=realign b=tma") << "TN";
   const LayoutClass backward{UnitAxis::k, 2, false};
   EXPECT_EQ(movers(backward, odd_across), "a=realign b=realign");
   EXPECT_EQ(movers(stepped, odd_across), "a=gather b=gather");
@@ -78,8 +78,10 @@ TEST(GpuPlanner, RowsThatStartAnywhereAreCopiedWhereTheyHaveNoBoxes) {
   const auto text = [](LayoutClass a, LayoutClass b, const GpuDescription& gpu) {
     return to_string(choose_gpu_plan(problem(8192, 8192, 8192, a, b), {}, gpu).plan);
   };
-  EXPECT_EQ(text(odd_across, odd_across, large),
-            "128x128x32 w4 s3 order=grouped(8) split=none a=realign b=realign mma=wgmma");
+  const Problem short_sum = problem(8192, 8192, 7, odd_across, odd_across);
+  EXPECT_EQ(to_string(choose_gpu_plan(short_sum, {}, large).plan),
+            "64x64x64 w4 s2 order=grouped(8) split=none a=realign b=realign mma=mma_sync")
+      << "fewer rows of K than phases";
   EXPECT_EQ(text(odd, odd_across, {108, 163 << 10}),
             "128x128x64 w8 s1 order=grouped(8) split=none a=realign b=realign mma=mma_sync");
   Problem converting = problem(8192, 8192, 8192, odd, odd_across);
@@ -319,8 +321,13 @@ TEST(GpuPlanner, TakesAndRefusesMoversBesideTma) {
   refused("128x256x64 a=tma b=realign", ErrorCode::plan_unavailable, {"at most 128 of them"}, layouts(odd, odd));
   for (const char* const text : {"128x128x64 b=tma", "128x128x64 a=tma b=tma", "128x128x64 a=realign b=tma"}) {
     refused(text, ErrorCode::plan_value, {"b=tma does not suit the layout of b", "Use b=realign"},
-            layouts(odd, odd_across));
+            layouts(odd, {UnitAxis::mn, 2, false}));
   }
+  taken("128x256x64 a=realign b=tma", layouts(odd_across, odd_across));
+  refused("128x256x64 a=realign b=tma", ErrorCode::plan_unavailable, {"rows of a along M and a K of 8 or more"},
+          layouts(odd, odd_across));
+  refused("128x256x64 a=realign b=tma", ErrorCode::plan_unavailable, {"rows of a along M and a K of 8 or more"},
+          problem(512, 520, 7, odd_across, odd_across));
   refused("128x128x64 a=tma", ErrorCode::plan_value, {"a=tma does not suit the layout of a", "Use a=realign"},
           layouts(odd_across, across));
   refused("128x128x64 a=tma", ErrorCode::plan_value, {"a=tma does not suit", "Use a=gather"}, layouts(stepped, across));

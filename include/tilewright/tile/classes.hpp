@@ -6,7 +6,11 @@
 // tiles are programs as any others are.
 //
 // With eight times as many classes all rows of one begin at the same byte of a line of 128 bytes, and the sum at a
-// line's beginning: fewer lines are touched. Arithmetic alone, shared by host and device.
+// line's beginning: fewer lines are touched.
+//
+// Where rows run along N they are rows of K, and each class is a phase of the sum: its boxes begin `shift` columns in
+// front of the tile's first one. From phase to phase the shift becomes less, and the sums move along. Arithmetic alone,
+// shared by host and device.
 #pragma once
 
 #include <tilewright/tile/element.hpp>
@@ -40,11 +44,30 @@ struct Classes {
   constexpr u32 shift(u32 of) const { return (base + of * pitch) % (16 * lines) / 2; }
   constexpr u32 foreign(u32 of) const { return (base + of * pitch) % 16 / 2; }
 
+  /// Of rows of K, whose distance alone decides how many classes there are: the class of a phase. The first one has the
+  /// largest shift. The last one's is `rest`.
+  constexpr u32 of_phase(u32 phase) const {
+    u32 of = 0;
+    while (foreign(of) / phase_columns() != chunks - 1 - phase) ++of;
+    return of;
+  }
+  /// Columns by which the shift becomes less from phase to phase.
+  constexpr u32 phase_columns() const { return 8 / chunks; }
+  constexpr u32 rest() const { return foreign(0) % phase_columns(); }
+
   // Each chunk class has two maps of three axes: along its rows, the layers of rows that are lines classes apart, and
   // rows of one layer. One map is of the longer classes, the other of the shorter ones.
   constexpr u32 map(u32 of) const { return of % chunks * 2 + (of < longer ? 1 : 0); }
   constexpr u32 layer(u32 of) const { return of / chunks; }
 };
+
+/// The classes of rows of K, so many bytes apart, that are phases.
+constexpr Classes phases_of(i64 rows, i64 pitch) {
+  Classes c;
+  while (c.chunks < 8 && pitch * c.chunks % 16 != 0) c.chunks *= 2;
+  c.longer = static_cast<u32>(rows % c.chunks);
+  return c;
+}
 
 /// The classes of `rows` rows, of which tiles take `tile`.
 constexpr Classes classes_of(i64 rows, i64 tile, i64 chunks, i64 lines) {

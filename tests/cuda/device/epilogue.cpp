@@ -26,19 +26,23 @@ struct Setup {
 
 double whole(i64 seed, i64 i, i64 j) { return static_cast<double>((i * 7 + j * 5 + i * j + seed) % 7 - 3); }
 
-/// A vector in a region that the operands leave free.
-class Bias {
+/// Two vectors, one behind the other.
+class Biases {
  public:
-  Bias(Worker& worker, int region, i64 size, i64 seed)
-      : matrix_(worker, region, Type::f32, 1, size, output_layouts()[8], Edge::end) {
-    matrix_.fill_input([seed](i64, i64 j) { return static_cast<double>((j * seed) % 11 - 5); });
+  Biases(Worker& worker, i64 cols, i64 rows)
+      : cols_(cols), rows_(rows), matrix_(worker, 3, Type::f32, 1, cols + rows, output_layouts()[8], Edge::end) {
+    matrix_.fill_input([](i64, i64 j) { return static_cast<double>(j * 3 % 11 - 5); });
   }
-  tile::Vector<const float> vector() const {
-    return {static_cast<const float*>(matrix_.view().data), matrix_.view().cols, matrix_.view().col_stride};
-  }
-  double at(i64 j) const { return matrix_.cells().value(0, j); }
+  tile::Vector<const float> per_column() const { return part(0, cols_); }
+  tile::Vector<const float> per_row() const { return part(cols_, rows_); }
+  double of(i64 row, i64 col) const { return matrix_.cells().value(0, col) + matrix_.cells().value(0, cols_ + row); }
 
  private:
+  tile::Vector<const float> part(i64 from, i64 size) const {
+    const i64 stride = matrix_.view().col_stride;
+    return {static_cast<const float*>(matrix_.view().data) + from * stride, size, stride};
+  }
+  i64 cols_, rows_;
   Matrix matrix_;
 };
 
@@ -49,8 +53,8 @@ std::string multiply(Worker& worker, const Setup& t) {
   a.fill_input([](i64 i, i64 j) { return whole(1, i, j); });
   b.fill_input([](i64 i, i64 j) { return whole(2, i, j); });
   c.fill_output();
-  const Bias per_column(worker, 3, t.n, 3), per_row(worker, 4, t.m, 7);
-  const Fused fused{{{{per_column.vector()}, {per_row.vector()}}, {0.5f}}, {}};
+  const Biases biases(worker, t.n, t.m);
+  const Fused fused{{{{biases.per_column()}, {biases.per_row()}}, {0.5f}}, {}};
   GemmOptions options;
   options.plan = parse_plan(t.plan);
   options.stream = worker.stream;
@@ -61,7 +65,7 @@ std::string multiply(Worker& worker, const Setup& t) {
   std::vector<std::uint32_t> bits;
   for (i64 i = 0; i < t.m; ++i) {
     for (i64 j = 0; j < t.n; ++j) {
-      const double sum = r.value[static_cast<std::size_t>(i * t.n + j)] + per_column.at(j) + per_row.at(i);
+      const double sum = r.value[static_cast<std::size_t>(i * t.n + j)] + biases.of(i, j);
       bits.push_back(oracle::encode(Type::f16, std::max(0.0, sum * 0.5)));
     }
   }
@@ -75,7 +79,7 @@ std::string multiply(Worker& worker, const Setup& t) {
 }  // namespace
 
 void add_epilogue_cases(std::vector<Case>& cases, bool reduced) {
-  enum : std::size_t { packed, by_1, transposed = 5 };
+  enum : std::size_t { packed, by_1, transposed = 5, transposed_by_1 };
   const std::vector<Setup> setups = {
       {130, 70, 65, by_1, by_1, packed, "64x32x32"},                               // copies
       {131, 264, 72, packed, packed, by_1, "128x128x64 t2 a=tma b=tma"},           // boxes, teams in turn
@@ -83,6 +87,9 @@ void add_epilogue_cases(std::vector<Case>& cases, bool reduced) {
       {131, 264, 72, transposed, transposed, by_1, "128x256x64 a=realign b=tma"},  // a raw left operand
       {131, 260, 72, packed, by_1, by_1, "64x128x64 a=tma b=realign"},             // C transposed
       {520, 257, 77, by_1, by_1, packed, "128x128x64 a=tma b=realign"},            // and by classes of columns
+      {260, 257, 77, transposed_by_1, transposed_by_1, packed,
+       "128x256x64 a=realign b=tma"},                                              // columns of C by classes
+      {260, 257, 77, transposed_by_1, by_1, packed, "64x128x64 a=realign b=tma"},  // K in phases
   };
   for (const Setup& t : setups) {
     if (reduced && t.m > 300) continue;

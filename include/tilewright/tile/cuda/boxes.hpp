@@ -2,6 +2,7 @@
 // there.
 #pragma once
 
+#include <tilewright/tile/classes.hpp>
 #include <tilewright/tile/cuda/executor.hpp>
 
 namespace tilewright::cuda {
@@ -12,6 +13,41 @@ struct Site {
   TileCoord tile;
   const TensorMap* maps[2];
   u32 shift = 0, foreign = 0, layer = 0;  // of its class of rows: see Classes
+  const tile::Classes* phases = nullptr;  // of rows of K, and their maps
+  const TensorMap* phase_maps = nullptr;
+};
+
+/// A part of a sum: the indices of K whose rows of the right operand begin alike (tile/classes.hpp), of which there is
+/// one in every so many.
+struct Phase {
+  i64 of, count;
+  u32 columns;  // by which the sums move to the left before
+
+  /// A load of this phase's K, along the left operand's columns or the right one's rows.
+  template <int Axis, class P, class M>
+  __device__ tile::Load<P, M> part_of(tile::Load<P, M> load) const {
+    const auto narrow = [&](auto& term, auto& bound) {
+      load.pointers.offset += of * term.stride;
+      term.stride *= count;
+      bound.high = cdiv(bound.high - of, count);
+    };
+    if constexpr (Axis == 1) {
+      narrow(load.pointers.col_term, load.mask.cols);
+    } else {
+      narrow(load.pointers.row_term, load.mask.rows);
+    }
+    return load;
+  }
+  template <class Left, class Right>
+  __device__ tile::Both<Left, Right> part_of(const tile::Both<Left, Right>& step) const {
+    return tile::both(part_of<1>(step.first), part_of<0>(step.rest.first));
+  }
+  /// What makes the sums move, in the place of a step.
+  template <class Left, class Right>
+  __device__ auto moving(const tile::Both<Left, Right>&) const {
+    return tile::both(Moving<typename Left::element, Left::rows, Left::cols>{columns},
+                      Moving<typename Right::element, Right::rows, Right::cols>{columns});
+  }
 };
 
 /// The threads that bring blocks.

@@ -59,6 +59,8 @@ struct Config {
   constexpr bool roles() const { return takes(Via::tma) || in_parts(); }
   /// Whether the launch's arguments are Parts.
   constexpr bool in_parts() const { return takes(Via::classes); }
+  /// Whether rows by classes are rows of K, so that every program takes all classes, in phases.
+  constexpr bool in_phases() const { return moves[1].via == Via::classes && moves[1].axis == 1; }
   constexpr int block_threads() const { return threads() * teams + (roles() ? 128 : 0); }
   /// Two barriers a stage and one a team, behind everything else.
   constexpr int barrier_bytes() const { return roles() ? 16 * stages + 8 * teams : 0; }

@@ -116,29 +116,11 @@ class Tile : public tile::Value {
                   "cuda: the accumulator of dot must be a value of its own, not a transposed one");
     using X = tile::plain<A>;
     using Y = tile::plain<B>;
-    constexpr int k = tile::Product<A, B>::k;
-    constexpr int a_bytes = operand_bytes<X, 0>(), b_bytes = operand_bytes<Y, 1>();
-    u32 at = 0;
-    if constexpr (a_bytes + b_bytes > 0) {
-      at = scratch_address<C, a_bytes + b_bytes>();
-      barrier<C>();
+    if constexpr (detail::moving<X>) {
+      move_columns(product.a.columns);
+    } else {
+      multiply_blocks(product);
     }
-    auto a = bring<0>(product.a, at);
-    u32 b = bring<1>(product.b, at + a_bytes);
-    if constexpr (a_bytes + b_bytes > 0) {
-      ptx::async_commit();
-      ptx::async_wait<0>();
-      publish<C>();
-      if constexpr (C.settles()) {
-        a = settle<0>(product.a, a);
-        b = settle<1>(product.b, b);
-        publish<C>();
-      }
-    }
-    constexpr bool goes_on = a_bytes + b_bytes == 0 && detail::chained<X>;
-    multiply<typename X::element, k, L, OperandBlock<X, 0>, OperandBlock<Y, 1>, goes_on>(values, a, b, [&] {
-      if constexpr (requires { product.a.work; }) (*product.a.work)();
-    });
   }
 
   template <class P, class Mask>
@@ -312,6 +294,54 @@ class Tile : public tile::Value {
   }
 
  private:
+  template <class A, class B>
+  __device__ void multiply_blocks(const tile::Product<A, B>& product) {
+    using X = tile::plain<A>;
+    using Y = tile::plain<B>;
+    constexpr int k = tile::Product<A, B>::k;
+    constexpr int a_bytes = operand_bytes<X, 0>(), b_bytes = operand_bytes<Y, 1>();
+    u32 at = 0;
+    if constexpr (a_bytes + b_bytes > 0) {
+      at = scratch_address<C, a_bytes + b_bytes>();
+      barrier<C>();
+    }
+    auto a = bring<0>(product.a, at);
+    u32 b = bring<1>(product.b, at + a_bytes);
+    if constexpr (a_bytes + b_bytes > 0) {
+      ptx::async_commit();
+      ptx::async_wait<0>();
+      publish<C>();
+      if constexpr (C.settles()) {
+        a = settle<0>(product.a, a);
+        b = settle<1>(product.b, b);
+        publish<C>();
+      }
+    }
+    constexpr bool goes_on = a_bytes + b_bytes == 0 && detail::chained<X>;
+    multiply<typename X::element, k, L, OperandBlock<X, 0>, OperandBlock<Y, 1>, goes_on>(values, a, b, [&] {
+      if constexpr (requires { product.a.work; }) (*product.a.work)();
+    });
+  }
+
+  /// What is in column j comes from column j + columns; the last columns are anything.
+  __device__ void move_columns(u32 columns) {
+    complete();
+    const int lane = lane_index(), from = (lane & ~3) | ((lane + 1) & 3);
+#pragma unroll 1
+    for (; columns > 0; --columns) {
+#pragma unroll
+      for (int i = 0; i < row_slots; ++i) {
+#pragma unroll
+        for (int j = 0; j < col_slots; j += 2) {  // of eight columns, four threads have two neighbours each
+          const float behind = j + 2 < col_slots ? values[i][j + 2 < col_slots ? j + 2 : j] : 0.0f;
+          const float moved = ptx::value_of_lane(lane % 4 == 0 ? behind : values[i][j], from);
+          values[i][j] = values[i][j + 1];
+          values[i][j + 1] = moved;
+        }
+      }
+    }
+  }
+
   template <class, int, int, class, Config>
   friend class Tile;
 

@@ -1,5 +1,5 @@
-// The arguments of a launch whose programs take one operand's rows by classes (tile/classes.hpp). Host and device share
-// them.
+// The arguments of a launch that takes one operand's rows by classes (tile/classes.hpp): a program one of them, or each
+// program all, in phases. Host and device share them.
 #pragma once
 
 #include <tilewright/tile/classes.hpp>
@@ -13,6 +13,7 @@ template <class Args>
 struct Parts {
   Args args;  // of the whole problem
   tile::Classes classes;
+  u32 columns = 0;  // of C that a program owns, if classes are phases
   TensorMap maps[most_class_maps];
 };
 

@@ -68,6 +68,42 @@ __device__ tile::Steps<BK> early(tile::Steps<BK> steps, u32 shift) {
   return {steps.begin_index - static_cast<i64>(shift), steps.end_index};
 }
 
+/// A sum as a whole, as a phase.
+struct Undivided {};
+template <class Step>
+__device__ const Step& part_of(const Step& step, const Undivided&) {
+  return step;
+}
+template <class Step>
+__device__ Step part_of(const Step& step, const Phase& phase) {
+  return phase.part_of(step);
+}
+
+/// Calls function(phase, its steps, where its blocks are taken from) for each phase of a pipeline.
+template <Config C, int BK, class F>
+__device__ void each_phase(const Site& site, const tile::Steps<BK>& whole, const F& function) {
+  if constexpr (!C.in_phases()) {
+    function(Undivided{}, early(whole, site.shift), site);
+  } else {
+    const tile::Classes& c = *site.phases;
+    // A rest of the shift takes a step of zeros, before which the sums move.
+    const u32 rest = c.rest(), phases = c.chunks + (rest != 0 ? 1 : 0);
+    Site from = site;
+#pragma unroll 1
+    for (u32 n = 0; n < phases; ++n) {
+      const bool behind = n == c.chunks;
+      const u32 of = c.of_phase(behind ? n - 1 : n);
+      const i64 indices = cdiv(whole.end_index - of, static_cast<i64>(c.chunks));
+      from.maps[1] = site.phase_maps + c.map(of);
+      function(Phase{of, c.chunks,
+                     behind   ? rest
+                     : n == 0 ? 0
+                              : c.phase_columns()},
+               tile::Steps<BK>{behind ? indices : 0, behind ? indices + BK : indices}, from);
+    }
+  }
+}
+
 template <Config C>
 class Producer : public Empty {
  public:
@@ -79,22 +115,26 @@ class Producer : public Empty {
     using Step = Boxes<C, 0, tile::plain<decltype(as_blocks(produce(whole.step(0))))>>;
     static_assert(!C.in_parts() || BK >= 64, "cuda: sums begin up to 63 elements early, within their first step");
     static_assert(Step::bytes <= slot_bytes<C>, "cuda: a step takes more shared memory than the launch provides");
-    const tile::Steps<BK> steps = early(whole, from_.shift);
-    [[maybe_unused]] auto copier = Step::copier(as_blocks(produce(steps.step(0))));
+    each_phase<C>(from_, whole, [&](const auto& phase, const tile::Steps<BK>& steps, const Site& from) {
+      const auto blocks_at = [&](i64 k) {
+        return part_of(as_blocks(produce(typename tile::Steps<BK>::Step{k})), phase);
+      };
+      [[maybe_unused]] auto copier = Step::copier(blocks_at(steps.begin_index));
 #pragma unroll 1
-    for (i64 k = steps.begin_index; k < steps.end_index; k += BK) {
-      const auto blocks = as_blocks(produce(typename tile::Steps<BK>::Step{k}));
-      ptx::barrier_wait(ring_.read(), ring_.parity ^ 1);
-      if (first_) {
-        ptx::barrier_expect(ring_.full(), Step::copied);
-        Step::fetch(blocks, from_, ring_.slot(), ring_.full());
+      for (i64 k = steps.begin_index; k < steps.end_index; k += BK) {
+        const auto blocks = blocks_at(k);
+        ptx::barrier_wait(ring_.read(), ring_.parity ^ 1);
+        if (first_) {
+          ptx::barrier_expect(ring_.full(), Step::copied);
+          Step::fetch(blocks, from, ring_.slot(), ring_.full());
+        }
+        if constexpr (copies_raw<C>) {
+          copier.fetch(blocks.first, ring_.slot());
+          ptx::barrier_arrive_copied(ring_.full());
+        }
+        ring_.advance();
       }
-      if constexpr (copies_raw<C>) {
-        copier.fetch(blocks.first, ring_.slot());
-        ptx::barrier_arrive_copied(ring_.full());
-      }
-      ring_.advance();
-    }
+    });
   }
 
  private:
@@ -104,21 +144,22 @@ class Producer : public Empty {
 };
 
 /// A program of which only the steps are counted.
+template <Config C>
 class Counted : public Empty {
  public:
   __device__ Counted(const tile::Grid& grid, const Order& order, const Site& site)
-      : Empty(grid, order, site.number, site.tile), shift_(site.shift) {}
+      : Empty(grid, order, site.number, site.tile), site_(site) {}
   i64 steps = 0;
   int pipelines = 0;
 
   template <int BK, class Produce, class Consume>
   __device__ void pipeline(tile::Steps<BK> own, Produce&, Consume&) {
-    steps += early(own, shift_).count();
+    each_phase<C>(site_, own, [&](const auto&, const tile::Steps<BK>& part, const Site&) { steps += part.count(); });
     ++pipelines;
   }
 
  private:
-  u32 shift_;
+  const Site& site_;
 };
 
 template <Config C>
@@ -131,22 +172,39 @@ class Consumer : public Program<C> {
     if (C.teams > 1 && pipelines == 0) ring.pass_turn();
   }
 
-  /// A stage is given back when the products that read it are done: those of the step before, once this step's have
-  /// been begun.
   template <int BK, class Produce, class Consume>
   __device__ void pipeline(tile::Steps<BK> whole, Produce& produce, Consume& consume) {
     using Step = Boxes<C, 0, tile::plain<decltype(as_blocks(produce(whole.step(0))))>>;
-    const tile::Steps<BK> steps = early(whole, site_.shift);
-    // Steps take turns with the registers for fragments: a step's are free when the next one's products have begun and
-    // its own are done. Blocks are all alike but for where they lie: rows keep their place in sectors.
-    u32 even[Step::fragments][4] = {}, odd[Step::fragments][4] = {};
-    u32 before = 0;  // the barrier of the step before, if it is still read
-    i64 left = steps.count();
+    const auto pass_turn = [&] {
+      if (C.teams > 1 && --pipelines_ == 0) ring_.pass_turn();
+    };
+    each_phase<C>(site_, whole, [&](const auto& phase, const tile::Steps<BK>& steps, const Site&) {
+      // Steps take turns with the registers for fragments: a step's are free when the next one's products have begun
+      // and its own are done.
+      u32 even[Step::fragments][4] = {}, odd[Step::fragments][4] = {};
+      u32 before = 0;  // the barrier of the step before, if it is still read
+      const auto blocks = produce(steps.step(0));
+      if constexpr (C.in_phases()) phase.moving(blocks).apply(consume);
+      multiply_steps<Step>(part_of(as_blocks(blocks), phase), steps.count(), even, odd, before, consume);
+      if constexpr (!C.in_phases()) pass_turn();
+      ptx::wgmma_wait<0>();
+      hold<Step>(even);
+      hold<Step>(odd);
+      give_back(before);
+    });
+    if constexpr (C.in_phases()) pass_turn();
+  }
+
+ private:
+  /// A stage is given back when the products that read it are done: those of the step before, once this step's have
+  /// been begun. Blocks are all alike but for where they lie: rows keep their place in sectors.
+  template <class Step, class Blocks, class Consume>
+  __device__ void multiply_steps(const Blocks& first, i64 left, u32 (*even)[4], u32 (*odd)[4], u32& before,
+                                 Consume& consume) {
     bool fresh = true;
-    const auto first = as_blocks(produce(steps.step(0)));
     if (left > 0) {
       ptx::barrier_wait(ring_.full(), ring_.parity);
-      if constexpr (C.in_parts()) {
+      if constexpr (C.in_parts() && !C.in_phases()) {
         if (site_.shift != 0) {
           Step::clear(first, ring_.slot(), site_);
           publish<C>();
@@ -189,14 +247,7 @@ class Consumer : public Program<C> {
         if (left > 0) step(odd, even);
       }
     }
-    if (C.teams > 1 && --pipelines_ == 0) ring_.pass_turn();
-    ptx::wgmma_wait<0>();
-    hold<Step>(even);
-    hold<Step>(odd);
-    give_back(before);
   }
-
- private:
   __device__ static void give_back(u32 barrier) {
     if (barrier != 0 && lane_index() == 0) ptx::barrier_arrive(barrier);
   }
@@ -260,6 +311,29 @@ class InClasses {
   const Order& order_;
   u32 of_ = 0;
 };
+/// A problem of which every program takes all classes of rows of the right operand, in phases.
+template <class Args>
+class InPhases {
+ public:
+  __device__ InPhases(const Parts<Args>& parts, const TensorMaps& maps, const tile::Grid& grid, const Order& order)
+      : programs(static_cast<u32>(grid.programs())), parts_(parts), maps_(maps), order_(order) {}
+  const u32 programs;
+  __device__ Site site(u32 number) {
+    const u32 across = static_cast<u32>(cdiv(parts_.args.n, static_cast<i64>(parts_.columns)));
+    const TileCoord tile = tilewright::detail::tile_in<u32>(order_, programs / across, across, number);
+    first_ = static_cast<u32>(tile.col) * parts_.columns;
+    Site site{number, {tile.row, 0}, {&maps_.of[0], nullptr}, 0, first_};
+    site.phases = &parts_.classes, site.phase_maps = parts_.maps;
+    return site;
+  }
+  __device__ auto args(const Site&) const { return parts_.args.columns(first_, parts_.columns); }
+
+ private:
+  const Parts<Args>& parts_;
+  const TensorMaps& maps_;
+  const Order& order_;
+  u32 first_ = 0;
+};
 template <Config C, class Args>
 __device__ auto problem_of(const Args& args, const TensorMaps& maps, const tile::Grid& grid, const Order& order) {
   return Whole<Args>(args, maps, grid, order);
@@ -267,7 +341,11 @@ __device__ auto problem_of(const Args& args, const TensorMaps& maps, const tile:
 template <Config C, class Args>
 __device__ auto problem_of(const Parts<Args>& parts, const TensorMaps& maps, const tile::Grid& grid,
                            const Order& order) {
-  return InClasses<Args, C.move(0).via == Via::classes>(parts, maps, grid, order);
+  if constexpr (C.in_phases()) {
+    return InPhases<Args>(parts, maps, grid, order);
+  } else {
+    return InClasses<Args, C.move(0).via == Via::classes>(parts, maps, grid, order);
+  }
 }
 
 /// All programs of a kernel, shared out among the blocks of threads that are at work at once. args: the kernel's, or
@@ -312,7 +390,7 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
 #pragma unroll 1
     for (u32 number = blockIdx.x, turn = 0; number < problem.programs; number += gridDim.x) {
       const Site site = problem.site(number);
-      Counted steps(grid, order, site);
+      Counted<C> steps(grid, order, site);
       if (C.teams > 1) kernel(steps, problem.args(site));
       if (turn == team) {
         Consumer<C> p(grid, order, site, ring, steps.pipelines);

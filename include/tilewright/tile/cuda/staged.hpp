@@ -111,7 +111,20 @@ struct Chain {
   __device__ void operator()() { function(); }
 };
 
+/// In the place of a step's block: nothing is multiplied, but the sums move so many columns to the left.
+template <class E, int R, int N>
+struct Moving {
+  using load_tag = void;
+  using element = E;
+  static constexpr int rows = R, cols = N;
+  u32 columns;
+};
+
 namespace detail {
+template <class X>
+inline constexpr bool moving = false;
+template <class E, int R, int N>
+inline constexpr bool moving<Moving<E, R, N>> = true;
 template <class X>
 inline constexpr bool chained = false;
 template <template <class, int, int, int, class> class Block, class E, int R, int N, int Axis, class F>

@@ -18,6 +18,13 @@ __device__ inline void wgmma_wait() {
 }
 /// Keeps the compiler from reading a register before what stands in front of this.
 __device__ inline void pin(float& value) { asm volatile("" : "+f"(value)::"memory"); }
+/// Another lane's value. It stays a float in the compiler's eyes: __shfl_sync makes whole numbers of accumulators, and
+/// moves between registers of the two kinds while wgmma adds to them.
+__device__ inline float value_of_lane(float value, int lane) {
+  float result;
+  asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, 0xffffffff;" : "=f"(result) : "f"(value), "r"(lane));
+  return result;
+}
 /// Keeps registers from being given to something else before this. wgmma reads those of its left operand when it comes
 /// to them, and the assembler takes them to be free as soon as the instruction is issued. address: a shared address,
 /// which is never 2^32 - 1, as nobody but us knows.
