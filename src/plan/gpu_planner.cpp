@@ -63,6 +63,10 @@ bool may_stay_raw(const LayoutClass& layout) {
   return layout.unit != UnitAxis::none && layout.alignment >= 2 && layout.forward;
 }
 
+/// What a left block may have that stays as it lies in memory: each warp takes 16 rows at a time into registers.
+constexpr i64 most_raw_rows = 128;
+bool rows_stay_raw(i64 left_rows, i64 warps) { return left_rows <= most_raw_rows && left_rows % (16 * warps) == 0; }
+
 /// An empty sum has nothing to make a map of.
 bool fits_boxes(const Problem& problem) {
   constexpr i64 early = 256;  // a sum may begin a little earlier, and a block reach beyond it
@@ -169,7 +173,11 @@ Movers default_movers(const Problem& problem, const GpuTile& entry, const PlanRe
   if (request.mma.value_or(Mma::wgmma) == Mma::wgmma) {
     for (const Movers& movers : boxed_movers(problem)) {
       const bool both = movers.a == movers.b;
-      if (asked(movers.a, movers.b) && in_roles(both ? entry.tma : entry.raw)) return movers;
+      const Team& team = both ? entry.tma : entry.raw;
+      if (!asked(movers.a, movers.b) || !in_roles(team)) continue;
+      // A tile that nobody asked for is left to the layouts that it suits.
+      const i64 left_rows = movers.a == Mover::realign ? tile.m : tile.n;
+      if (both || !request.tile || rows_stay_raw(left_rows, request.warps.value_or(team.warps))) return movers;
     }
   }
   const Movers own{gpu_mover(problem.a), gpu_mover(problem.b)};
@@ -264,9 +272,8 @@ std::string rejection_of(const Plan& plan, const GpuTile& entry, const Problem& 
       return fmt::format("{} stages: tma wants {} or more{}", plan.stages, least_stages(plan),
                          plan.a == plan.b ? "" : " beside rows that stay raw");
     }
-    constexpr i64 most_raw_rows = 128;
     const i64 left_rows = product_tile(plan).m;
-    if (plan.a != plan.b && (left_rows > most_raw_rows || left_rows % (16 * plan.warps) != 0)) {
+    if (plan.a != plan.b && !rows_stay_raw(left_rows, plan.warps)) {
       return fmt::format(
           "rows that stay raw beside tma: a tile has at most {} of them, and 16 for each of its {} warps; "
           "this one has {}",

@@ -304,6 +304,12 @@ TEST(GpuPlanner, TakesAndRefusesMoversBesideTma) {
   taken("128x192x64 a=tma b=tma", layouts(across, odd));
   taken("128x256x64 a=realign b=tma", layouts(odd_across, odd));
   taken("128x256x64 a=realign b=tma", layouts(odd, odd));
+  // A tile with too many rows to keep raw is not refused where nobody asks that it keeps them: it takes the next way.
+  EXPECT_EQ(movers_text(choose_gpu_plan(layouts(odd, odd_across), parse_plan("128x256x64"), large).plan),
+            "a=realign b=realign");
+  EXPECT_EQ(movers_text(choose_gpu_plan(layouts(odd, odd), parse_plan("128x256x64"), large).plan), "a=realign b=tma");
+  EXPECT_EQ(movers_text(choose_gpu_plan(layouts(odd, aligned), parse_plan("256x128x64"), large).plan),
+            "a=tma b=realign");
   const auto refused = [](const char* text, ErrorCode code, std::initializer_list<std::string_view> words,
                           const Problem& p, const GpuDescription& gpu = large) {
     SCOPED_TRACE(text);
