@@ -9,29 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/html_style.hpp"
+#include "bench/markup.hpp"
 #include "bench/merge.hpp"
 
 namespace tilewright::bench {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string escaped(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (c == '&')
-      result += "&amp;";
-    else if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (c == '"')
-      result += "&quot;";
-    else
-      result += c;
-  }
-  return result;
-}
 
 /// A page's data: what the record says, and how its rates are shown.
 struct Page {

@@ -94,6 +94,11 @@ Outcome outcome_of(const Json& json, const std::vector<std::string>& contenders,
   which.a_transposed = json["layout"].get<std::string>().starts_with('t');
   which.b_transposed = json["layout"].get<std::string>().ends_with('t');
   which.type = parse_dtype(json["types"].get<std::string>()).value_or(DType::f16);
+  which.step = json.value("step", i64{1});
+  which.offset = json.value("offset", i64{0});
+  which.lda = json.value("lda", which.packed_lda());
+  which.ldb = json.value("ldb", which.packed_ldb());
+  which.ldc = json.value("ldc", which.packed_ldc());
   outcome.threads = json.value("threads", 1);
   outcome.peak_gflops = number(json, "peak_gflops", number(json, "peak_gflops_per_core"));
   outcome.peak_unit = json.value("peak_unit", "");

@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "bench/record.hpp"
+#include "bench/sweep.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -238,7 +239,7 @@ std::string report_text(const Run& run, std::span<const Outcome> outcomes) {
   text += load_text(outcomes);
   const std::vector<GroupMean> means = group_means(outcomes);
   if (!means.empty()) text += '\n' + means_text(means) + '\n' + behind_text(outcomes);
-  return text;
+  return text + sweep_text(outcomes);
 }
 
 }  // namespace tilewright::bench

@@ -29,6 +29,9 @@ struct Case {
   i64 offset = 0, step = 1;                         // elements
 
   DType output() const { return own_output.value_or(type); }
+  i64 packed_lda() const { return (a_transposed ? m : k) * step; }
+  i64 packed_ldb() const { return (b_transposed ? k : n) * step; }
+  i64 packed_ldc() const { return n; }
   std::string layout() const { return {a_transposed ? 't' : 'n', b_transposed ? 't' : 'n'}; }
   double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
   /// Of the elements of A, B and C, each counted once.

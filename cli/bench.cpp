@@ -13,6 +13,7 @@
 #include "bench/merge.hpp"
 #include "bench/peer.hpp"
 #include "bench/record.hpp"
+#include "bench/sweep.hpp"
 #include "cli/commands.hpp"
 #include "cli/measuring.hpp"
 #include "cli/options.hpp"
@@ -41,12 +42,17 @@ constexpr const char* bench_examples = R"(Examples:
       On the first GPU, beside NVIDIA's libraries.
   tilewright bench --merge record.json triton.json --html page.html
       What bench/triton_peer.py measured joined to it, as a page.
+  tilewright bench --target cuda --suite bench/suites/layout-sweep.csv
+      --against cublaslt,pad --seconds 0.1 --case 'ls4096_nn_*'
+      --json record.json --sweep nn.svg
+      What odd leading dimensions cost, as a picture.
   tilewright bench --suite bench/suites/cpu.csv --case sq1001,row --threads 1
       --plan "224x256x256" --json record.json
       Two cases under a plan of your own, alone; the record is kept.)";
 
 struct BenchArguments {
-  std::optional<std::string> target, suite, against, threads, plan, json, html, cases, seconds, cache, first_call;
+  std::optional<std::string> target, suite, against, threads, plan, json, html, sweep, cases, seconds, cache,
+      first_call;
   std::vector<std::string> merge;
   bool list = false, host = false, cold = false;
 
@@ -56,8 +62,8 @@ struct BenchArguments {
 void check_target(const BenchArguments& arguments) {
   if (arguments.on_gpu()) {
     if (arguments.threads) throw UsageError("--threads speaks of the target cpu; leave it out with --target cuda");
-    if (arguments.cold && (arguments.html || arguments.host || arguments.seconds))
-      throw UsageError("--cold measures first calls alone: leave out --html, --host and --seconds");
+    if (arguments.cold && (arguments.html || arguments.sweep || arguments.host || arguments.seconds))
+      throw UsageError("--cold measures first calls alone: leave out --html, --sweep, --host and --seconds");
     return;
   }
   if (arguments.cache) throw UsageError("--cache is where compiled kernels are kept; it needs --target cuda");
@@ -110,11 +116,13 @@ void check_peers(const std::vector<std::string>& names, const std::string& targe
 void check_outputs(const BenchArguments& arguments) {
   if (arguments.json) bench::check_record_path(*arguments.json);
   if (arguments.html) bench::check_record_path(*arguments.html);
+  if (arguments.sweep) bench::check_record_path(*arguments.sweep);
 }
 
 void write_outputs(const BenchArguments& arguments, const std::string& record) {
   if (arguments.json) write_file(*arguments.json, record);
   if (arguments.html) write_file(*arguments.html, bench::html_page(record, "the record"));
+  if (arguments.sweep) write_file(*arguments.sweep, bench::sweep_picture(record, "the record"));
 }
 
 int merge_records(const BenchArguments& arguments) {
@@ -236,6 +244,10 @@ int measure_suite(const BenchArguments& arguments) {
     print(bench::suite_text(cases));
     return 0;
   }
+  if (arguments.sweep && !bench::holds_sweep(cases))
+    throw UsageError(
+        "--sweep draws a product at five or more leading dimensions or bases, which no case is; see "
+        "bench/suites/layout-sweep.csv");
   std::vector<std::string> against;
   if (arguments.against) against = words_of("--against", *arguments.against);
   check_peers(against, arguments.target.value_or("cpu"));
@@ -267,7 +279,8 @@ Action add_bench(CLI::App& app) {
   constexpr const char *what = "What is measured", *how = "How", *out = "What comes out";
   add_text(command, "--suite", arguments->suite, "FILE.csv", "the cases; bench/suite.hpp describes the columns")
       ->group(what);
-  add_text(command, "--case", arguments->cases, "NAMES", "only these cases, with commas between (default: all)")
+  add_text(command, "--case", arguments->cases, "NAMES",
+           "only these cases, with commas between; * stands for any letters (default: all)")
       ->group(what);
   add_text(command, "--against", arguments->against, "PEERS",
            "libraries to measure beside this one, with commas between: openblas, onednn, blis; with --target cuda "
@@ -299,6 +312,9 @@ Action add_bench(CLI::App& app) {
   add_text(command, "--json", arguments->json, "FILE", "write the record to this file, whole or not at all")
       ->group(out);
   add_text(command, "--html", arguments->html, "FILE", "write the record as a page for a browser, likewise")
+      ->group(out);
+  add_text(command, "--sweep", arguments->sweep, "FILE.svg",
+           "draw what leading dimensions and base addresses cost, for a suite that sweeps them")
       ->group(out);
   command
       .add_option("--merge", arguments->merge,

@@ -1,6 +1,8 @@
 // See measuring.hpp.
 #include "cli/measuring.hpp"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -48,17 +50,21 @@ std::string read_text(const std::string& path) {
 std::vector<bench::Case> cases_of(const std::string& suite, const std::optional<std::string>& names) {
   std::vector<bench::Case> cases = bench::parse_suite(read_text(suite), suite);
   if (!names) return cases;
-  std::vector<std::string> known;
-  for (const bench::Case& one : cases) known.push_back(one.name);
   const std::vector<std::string> wanted = words_of("--case", *names);
-  for (const std::string& name : wanted) {
-    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
-    const auto meant = nearest(name, known);
-    throw UsageError(fmt::format("the suite has no case '{}'{}; 'tilewright bench --list' names them", name,
+  const auto meant_by = [](const std::string& pattern, const std::string& name) {
+    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  };
+  for (const std::string& pattern : wanted) {
+    std::vector<std::string> known;
+    for (const bench::Case& one : cases) known.push_back(one.name);
+    if (std::ranges::any_of(known, [&](const std::string& name) { return meant_by(pattern, name); })) continue;
+    const auto meant = nearest(pattern, known);
+    throw UsageError(fmt::format("the suite has no case '{}'{}; 'tilewright bench --list' names them", pattern,
                                  meant ? fmt::format(" (did you mean {}?)", *meant) : ""));
   }
-  std::erase_if(
-      cases, [&](const bench::Case& one) { return std::find(wanted.begin(), wanted.end(), one.name) == wanted.end(); });
+  std::erase_if(cases, [&](const bench::Case& one) {
+    return std::ranges::none_of(wanted, [&](const std::string& pattern) { return meant_by(pattern, one.name); });
+  });
   return cases;
 }
 

@@ -20,8 +20,8 @@ double parse_seconds(const std::string& text);
 /// A file as it is. Throws Error file_open.
 std::string read_text(const std::string& path);
 
-/// The cases of a suite's file that have these names, of all types; all without names. Throws Error, and UsageError for
-/// a name that no case has.
+/// The cases of a suite's file that have these names, of all types; all without names. A name may be a shell's pattern.
+/// Throws Error, and UsageError for a name that no case has.
 std::vector<bench::Case> cases_of(const std::string& suite, const std::optional<std::string>& names);
 
 /// Writes a record whole or not at all; an interruption waits for it.

@@ -46,6 +46,8 @@ TEST(CommandBench, CasesThreadsAndPlanCanBeChosen) {
   const Ran list = folder.tilewright({"bench", "--suite", "tiny.csv", "--list", "--case", "second"});
   EXPECT_EQ(list.status, 0) << list.err;
   EXPECT_TRUE(contains(list.out, "1x5x7") && !contains(list.out, "8x9x10")) << list.out;
+  const Ran pattern = folder.tilewright({"bench", "--suite", "tiny.csv", "--list", "--case", "f*,s?cond"});
+  EXPECT_TRUE(contains(pattern.out, "1x5x7") && contains(pattern.out, "8x9x10")) << pattern.out << pattern.err;
   const Ran ran = folder.tilewright({"bench", "--suite", "tiny.csv", "--seconds", "0", "--case", "second", "--threads",
                                      "1", "--plan", "64x32x32 mma=portable", "--json", "record.json"});
   EXPECT_EQ(ran.status, 0) << ran.err;
@@ -93,6 +95,8 @@ TEST(CommandBench, RefusesWrongUse) {
   refused({"--suite", "tiny.csv", "--threads", "2,2"}, "2 twice");
   refused({"--suite", "tiny.csv", "--threads", "1,"}, "--threads has an empty part");
   refused({"--suite", "tiny.csv", "--case", "frist"}, "did you mean first?");
+  refused({"--suite", "tiny.csv", "--case", "f*,x*"}, "the suite has no case 'x*'");
+  refused({"--suite", "tiny.csv", "--sweep", "x.svg"}, "--sweep draws a product at five or more leading dimensions");
   refused({"--suite", "tiny.csv", "--seconds", "-1"}, "--seconds is '-1'");
   refused({"--suite", "tiny.csv", "--plan", "64x32"}, "64x32");
   refused({"--suite", "tiny.csv", "--plan", "64x32x32|64x32"}, "64x32");
@@ -110,6 +114,27 @@ TEST(CommandBench, RefusesWrongUse) {
   refused({"--merge", "tiny.csv"}, "tiny.csv: it is not JSON");
   refused({"--merge", "a.json", "b.json", "--suite", "tiny.csv"}, "--merge measures nothing; leave --suite out");
   refused({"--merge"}, "--merge needs a value");
+}
+
+TEST(CommandBench, ASweepIsDrawn) {
+  Folder folder;
+  folder.python(R"(
+lines = ['name,group,m,n,k,layout,types,lda']
+lines += [f'a{by},g,4,5,6,nn,f16,{6 + by}' for by in range(9)]
+open('sweep.csv', 'w').write('\n'.join(lines))
+)");
+  const Ran ran = folder.tilewright({"bench", "--suite", "sweep.csv", "--seconds", "0", "--threads", "1", "--json",
+                                     "record.json", "--sweep", "sweep.svg"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_TRUE(contains(ran.out, "worst point / best point") && contains(ran.out, "4x5x6 nn f16 on 1")) << ran.out;
+  const Ran again = folder.tilewright({"bench", "--merge", "record.json", "--sweep", "again.svg"});
+  EXPECT_EQ(again.status, 0) << again.err;
+  folder.python(
+      "assert open('sweep.svg').read() == open('again.svg').read() and 'Tilewright' in open('sweep.svg').read()");
+  folder.shell("sed -i 's/\"lda\":[0-9]*/\"lda\":6/' record.json");
+  const Ran none = folder.tilewright({"bench", "--merge", "record.json", "--sweep", "none.svg"});
+  EXPECT_EQ(none.status, 2) << none.out;
+  EXPECT_TRUE(contains(none.err, "nothing to draw")) << none.err;
 }
 
 TEST(CommandBench, RecordsAreJoinedAndShownAsAPage) {
