@@ -25,6 +25,10 @@ count() {
 timeout 400 "$check" 2>&1 | tee "$log"
 count
 
+# Problems that nobody thought of; the line of one that fails repeats it.
+timeout 180 "$check" --random 20000 --threads "$(nproc)" 2>&1 | tee "$log"
+count
+
 # The same under NVIDIA's checkers, over a reduced battery: each must end clean.
 if command -v compute-sanitizer >/dev/null; then
   for tool in memcheck racecheck initcheck synccheck; do

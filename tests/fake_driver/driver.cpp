@@ -1,12 +1,14 @@
 // A libcuda.so.1 for tests on machines without a GPU: memory of its "devices" is the host's, a module is any bytes, and
 // a launch counts and computes nothing. It shows what the library asks of a driver, and what a call costs besides it.
 //
-// With FAKE_PRODUCT=right it computes the operator's product of f16, and with FAKE_PRODUCT=wrong all of it but one
-// element, when a launch is enqueued or captured. Its clock is of its own making: a launch takes 5 us, and 1 us more for
-// each KiB of shared memory.
+// With FAKE_PRODUCT=right it computes the operator's product, and with FAKE_PRODUCT=wrong all of it but one element,
+// when a launch is enqueued or captured. Its clock is of its own making: a launch takes 5 us, and 1 us more for each KiB
+// of shared memory.
 //
 // There is one device, or as many as FAKE_DEVICES says; memory belongs to that whose context is current when it is
 // allocated. Entry points have the driver's own names. Beside them, fake_… tell a test what happened; found with dlsym.
+#include <sys/mman.h>
+
 #include <atomic>
 #include <cstdint>
 #include <cstdio>
@@ -16,6 +18,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <programs/gemm.hpp>
@@ -45,9 +48,9 @@ bool capturing = false;
 /// Work that takes so long, now or in the graph that is captured.
 void spend(double us) { (capturing ? captured_us : clock_us) += us; }
 
-/// What the operator's kernel does, if its elements are f16.
+template <class In, class Out>
 void multiply(const void* arguments, bool wrong) {
-  const auto& x = *static_cast<const tilewright::programs::GemmArgs<tilewright::f16, tilewright::f16>*>(arguments);
+  const auto& x = *static_cast<const tilewright::programs::GemmArgs<In, Out>*>(arguments);
   const auto at = [](const auto& matrix, tilewright::i64 row, tilewright::i64 col) {
     return matrix.ptr + row * matrix.row_stride + col * matrix.col_stride;
   };
@@ -56,9 +59,21 @@ void multiply(const void* arguments, bool wrong) {
       float sum = 0;
       for (tilewright::i64 k = 0; k < x.k; ++k)
         sum += tilewright::to_float(*at(x.a, row, k)) * tilewright::to_float(*at(x.b, k, col));
-      *at(x.c, row, col) = tilewright::to_f16(wrong && row + col == 0 ? sum + 100 : sum);
+      *at(x.c, row, col) = tilewright::from_float<Out>(wrong && row + col == 0 ? sum + 100 : sum);
     }
   }
+}
+
+/// What the operator's kernel does. An image that begins with element types, as "bf16>f32 ", is a kernel of those.
+void multiply(std::string_view image, const void* arguments, bool wrong) {
+  using tilewright::bf16, tilewright::f16;
+  const auto into = [&]<class In>(In, std::string_view out) {
+    if (out.starts_with("bf16 ")) return multiply<In, bf16>(arguments, wrong);
+    return out.starts_with("f32 ") ? multiply<In, float>(arguments, wrong) : multiply<In, f16>(arguments, wrong);
+  };
+  if (image.starts_with("bf16>")) return into(bf16{}, image.substr(5));
+  if (image.starts_with("f32>")) return into(0.0f, image.substr(4));
+  into(f16{}, image.substr(image.starts_with("f16>") ? 4 : 0));
 }
 
 int number_of(const char* variable, int otherwise) {
@@ -182,7 +197,7 @@ int cuFuncSetAttribute(void*, int, int) { return success; }
 int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned shared_bytes,
                    void*, void** parameters, void**) {
   if (const char* const product = std::getenv("FAKE_PRODUCT"))
-    multiply(parameters[1], std::strcmp(product, "wrong") == 0);
+    multiply(*static_cast<const std::string*>(function), parameters[1], std::strcmp(product, "wrong") == 0);
   spend(5 + shared_bytes / 1024.0);
   last_function = function;
   last_device = current_device();
@@ -211,6 +226,33 @@ int cuMemcpyDtoHAsync_v2(void* to, unsigned long long from, std::size_t bytes, v
 }
 int cuMemsetD8Async(unsigned long long to, unsigned char value, std::size_t bytes, void*) {
   return std::memset(reinterpret_cast<void*>(to), value, bytes), success;
+}
+
+// Memory at chosen addresses: what is reserved and not mapped cannot be touched here either.
+int cuMemGetAllocationGranularity(std::size_t* bytes, const void*, int) { return *bytes = 1 << 16, success; }
+int cuMemAddressReserve(unsigned long long* address, std::size_t bytes, std::size_t, unsigned long long,
+                        unsigned long long) {
+  void* const reserved = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return *address = reinterpret_cast<unsigned long long>(reserved), reserved == MAP_FAILED ? invalid_value : success;
+}
+int cuMemAddressFree(unsigned long long address, std::size_t bytes) {
+  return munmap(reinterpret_cast<void*>(address), bytes) == 0 ? success : invalid_value;
+}
+int cuMemCreate(unsigned long long* handle, std::size_t, const void*, unsigned long long) {
+  return *handle = 1, success;
+}
+int cuMemRelease(unsigned long long) { return success; }
+int cuMemMap(unsigned long long address, std::size_t bytes, std::size_t, unsigned long long, unsigned long long) {
+  if (mprotect(reinterpret_cast<void*>(address), bytes, PROT_READ | PROT_WRITE) != 0) return invalid_value;
+  const std::lock_guard lock(mutex);
+  memory[address] = {bytes, 0};
+  return success;
+}
+int cuMemSetAccess(unsigned long long, std::size_t, const void*, std::size_t) { return success; }
+int cuMemUnmap(unsigned long long address, std::size_t bytes) {
+  const std::lock_guard lock(mutex);
+  memory.erase(address);
+  return mprotect(reinterpret_cast<void*>(address), bytes, PROT_NONE) == 0 ? success : invalid_value;
 }
 int cuMemHostAlloc(void** host, std::size_t bytes, unsigned) { return *host = std::malloc(bytes), success; }
 int cuMemFreeHost(void* host) { return std::free(host), success; }

@@ -70,6 +70,17 @@ struct Placement {
   i64 span = 0;    // elements of the block
 };
 
+/// Fills in origin and span: `lead` elements come before the first one in memory.
+inline Placement spanned(Placement p, i64 rows, i64 cols, i64 lead) {
+  if (rows == 0 || cols == 0) return p;
+  const i64 last_row = (rows - 1) * p.row_stride, last_col = (cols - 1) * p.col_stride;
+  const i64 lowest = std::min<i64>(last_row, 0) + std::min<i64>(last_col, 0);
+  const i64 highest = std::max<i64>(last_row, 0) + std::max<i64>(last_col, 0);
+  p.origin = lead - lowest;
+  p.span = lead + highest - lowest + 1;
+  return p;
+}
+
 inline Placement place(Layout layout, i64 rows, i64 cols) {
   Placement p;
   i64 lead = 0;
@@ -113,13 +124,7 @@ inline Placement place(Layout layout, i64 rows, i64 cols) {
     case Layout::broadcast_both:
       break;
   }
-  if (rows == 0 || cols == 0) return p;
-  const i64 last_row = (rows - 1) * p.row_stride, last_col = (cols - 1) * p.col_stride;
-  const i64 lowest = std::min<i64>(last_row, 0) + std::min<i64>(last_col, 0);
-  const i64 highest = std::max<i64>(last_row, 0) + std::max<i64>(last_col, 0);
-  p.origin = lead - lowest;
-  p.span = lead + highest - lowest + 1;
-  return p;
+  return spanned(p, rows, cols, lead);
 }
 
 /// NaN patterns with a payload that arithmetic does not produce: what an output holds before, and what surrounds it.

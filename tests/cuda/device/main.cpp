@@ -2,6 +2,9 @@
 // NVRTC alone. Cases run on several threads, each with a stream of its own, so that calls meet.
 //
 //   gpu_check [--filter TEXT] [--threads N] [--reduced]
+//   gpu_check --random N [--seed S] [--from I] [--filter TEXT] [--threads N]
+//
+// The second multiplies N random problems instead; of one that fails, the line names the call that repeats it.
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -20,7 +23,12 @@ struct Options {
   std::string filter;
   int threads = 8;
   bool reduced = false;
+  long long random = 0, seed = 1, from = 0;
 };
+
+constexpr const char* usage =
+    "gpu_check [--filter TEXT] [--threads N] [--reduced]\n"
+    "gpu_check --random N [--seed S] [--from I] [--filter TEXT] [--threads N]\n";
 
 Options parse(int count, char** words) {
   Options options;
@@ -31,10 +39,16 @@ Options parse(int count, char** words) {
       options.filter = words[++i];
     } else if (word == "--threads" && more) {
       options.threads = std::atoi(words[++i]);
+    } else if (word == "--random" && more) {
+      options.random = std::atoll(words[++i]);
+    } else if (word == "--seed" && more) {
+      options.seed = std::atoll(words[++i]);
+    } else if (word == "--from" && more) {
+      options.from = std::atoll(words[++i]);
     } else if (word == "--reduced") {
       options.reduced = true;
     } else {
-      fmt::print(stderr, "gpu_check [--filter TEXT] [--threads N] [--reduced]\n");
+      fmt::print(stderr, "{}", usage);
       std::exit(2);
     }
   }
@@ -52,11 +66,15 @@ int main(int count, char** words) {
     return 2;
   }
   std::vector<Case> all, cases;
-  add_gemm_cases(all, options.reduced);
-  add_kernel_cases(all, options.reduced);
-  add_operator_cases(all, options.reduced);
-  add_epilogue_cases(all, options.reduced);
-  add_runtime_cases(all, options.reduced);
+  if (options.random > 0) {
+    add_random_cases(all, options.random, static_cast<std::uint64_t>(options.seed), options.from);
+  } else {
+    add_gemm_cases(all, options.reduced);
+    add_kernel_cases(all, options.reduced);
+    add_operator_cases(all, options.reduced);
+    add_epilogue_cases(all, options.reduced);
+    add_runtime_cases(all, options.reduced);
+  }
   for (Case& candidate : all) {
     if (candidate.name.find(options.filter) != std::string::npos) cases.push_back(std::move(candidate));
   }
@@ -65,7 +83,7 @@ int main(int count, char** words) {
   std::mutex printing;
   const auto work = [&] {
     try {
-      Worker worker(i64{16} << 20);
+      Worker worker(case_bytes);
       for (std::size_t i = next++; i < cases.size(); i = next++) {
         std::string wrong;
         try {
@@ -77,12 +95,13 @@ int main(int count, char** words) {
           ++passed;
           continue;
         }
-        constexpr int most_told = 12;
-        if (++failed <= most_told) {
-          const std::lock_guard lock(printing);
-          fmt::print("FAILED {}\n{}\n", cases[i].name, wrong);
-          std::fflush(stdout);
-        }
+        constexpr int most_told = 12, most_named = 200;
+        const int count = ++failed;
+        if (count > (options.random > 0 ? most_named : most_told)) continue;
+        const std::lock_guard lock(printing);
+        fmt::print("FAILED {}\n", cases[i].name);
+        if (count <= most_told) fmt::print("{}\n", wrong);
+        std::fflush(stdout);
       }
     } catch (const std::exception& error) {
       const std::lock_guard lock(printing);

@@ -123,9 +123,9 @@ const std::vector<Layout>& input_layouts() {
   return layouts;
 }
 
-Matrix::Matrix(Worker& worker, int region, Type type, i64 rows, i64 cols, const Layout& layout, Edge edge)
-    : worker_(&worker), layout_(layout.name), edge_(edge) {
-  const oracle::Placement p = layout.place(rows, cols);
+Matrix::Matrix(Worker& worker, int region, Type type, i64 rows, i64 cols, const oracle::Placement& p,
+               std::string layout, Edge edge)
+    : worker_(&worker), layout_(std::move(layout)), edge_(edge) {
   const i64 element = oracle::format(type).bytes, block = p.span * element;
   const Region& memory = worker.regions[static_cast<std::size_t>(region)];
   if (block + margin > memory.bytes()) {

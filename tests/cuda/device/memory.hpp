@@ -67,6 +67,9 @@ struct Worker {
   void wait() const;
 };
 
+/// Bytes of a region that cases multiply in.
+inline constexpr i64 case_bytes = i64{16} << 20;
+
 /// A named layout: oracle's, or rows a few elements further apart than they need be.
 struct Layout {
   std::string name;
@@ -78,7 +81,10 @@ const std::vector<Layout>& output_layouts();
 /// A matrix on the device and its mirror.
 class Matrix {
  public:
-  Matrix(Worker& worker, int region, Type type, i64 rows, i64 cols, const Layout& layout, Edge edge);
+  Matrix(Worker& worker, int region, Type type, i64 rows, i64 cols, const Layout& layout, Edge edge)
+      : Matrix(worker, region, type, rows, cols, layout.place(rows, cols), layout.name, edge) {}
+  Matrix(Worker& worker, int region, Type type, i64 rows, i64 cols, const oracle::Placement& placement,
+         std::string layout, Edge edge);
 
   const Cells& cells() const { return cells_; }  // in the mirror
   MutableMatrixView view() const {
@@ -94,11 +100,16 @@ class Matrix {
   /// Poison around, elements by value; then to the device.
   template <class Element>
   void fill_input(const Element& element) {
+    fill_input_bits([&](i64 i, i64 j) { return oracle::encode(cells_.type, element(i, j)); });
+  }
+  /// The same, elements by their bits.
+  template <class Bits>
+  void fill_input_bits(const Bits& bits) {
     poison(oracle::guard_bits(cells_.type), oracle::encode(cells_.type, std::numeric_limits<double>::infinity()));
     const i64 rows = cells_.row_stride == 0 ? std::min<i64>(cells_.rows, 1) : cells_.rows;
     const i64 cols = cells_.col_stride == 0 ? std::min<i64>(cells_.cols, 1) : cells_.cols;
     for (i64 i = 0; i < rows; ++i) {
-      for (i64 j = 0; j < cols; ++j) cells_.set(i, j, element(i, j));
+      for (i64 j = 0; j < cols; ++j) cells_.set_bits(i, j, bits(i, j));
     }
     upload();
   }
