@@ -77,11 +77,14 @@ void add(Found& found, const Target& target, const Plan& plan, const MatrixView&
 
 /// The kernels of all plans that the planner ranks for these operands.
 void add_candidates(Found& found, const Target& target, const MatrixView& a, const MatrixView& b, DType output) {
-  const Problem problem = problem_of(a, b, {nullptr, output, extent, extent, extent, 1});
-  for (const plan::GpuDescription& device : target.devices) {
-    const PlanChoice choice = plan::choose_gpu_plan(problem, {}, device);
-    for (const Candidate& candidate : choice.candidates) {
-      if (candidate.rejected.empty()) add(found, target, candidate.plan, a, b, output);
+  const MatrixView by_rows{nullptr, output, extent, extent, extent, 1};
+  for (const MatrixView& c : {by_rows, by_rows.transposed()}) {
+    const Problem problem = problem_of(a, b, c);
+    for (const plan::GpuDescription& device : target.devices) {
+      const PlanChoice choice = plan::choose_gpu_plan(problem, {}, device);
+      for (const Candidate& candidate : choice.candidates) {
+        if (candidate.rejected.empty()) add(found, target, candidate.plan, a, b, output);
+      }
     }
   }
 }

@@ -51,6 +51,8 @@ bool has_boxes(const LayoutClass& layout) {
 bool has_row_classes(const LayoutClass& layout) {
   return layout.unit == UnitAxis::k && layout.alignment >= 2 && layout.forward;
 }
+/// Whether C's columns are adjacent elements (plan.hpp: "k" in C's class), and its rows are not.
+bool stored_by_columns(const Problem& problem) { return problem.c.unit == UnitAxis::k; }
 /// Rows of B along N that start anywhere come as boxes in phases, beside rows of A along M.
 bool has_phases(const LayoutClass& b) { return b.unit == UnitAxis::mn && b.alignment >= 2 && b.forward; }
 constexpr i64 most_phases = 8;  // none of them may be without rows
@@ -146,13 +148,17 @@ std::vector<Movers> boxed_movers(const Problem& problem) {
   if (problem.input == DType::f32 || !fits_boxes(problem) || converts(problem)) return {};
   const bool a_boxes = has_boxes(problem.a), b_boxes = has_boxes(problem.b);
   const bool a_classes = has_row_classes(problem.a), b_classes = has_row_classes(problem.b);
-  const bool early_a = a_classes && runs_along_edge(problem.b, problem.n);
-  const bool early_b = b_classes && runs_along_edge(problem.a, problem.m);
+  // Every so many-th row of C is stored in adjacent elements if C's rows are such, and so are columns.
+  const bool by_columns = stored_by_columns(problem);
+  const bool early_a = a_classes && !by_columns && runs_along_edge(problem.b, problem.n);
+  const bool early_b = b_classes && by_columns && runs_along_edge(problem.a, problem.m);
   if ((a_boxes && b_boxes) || (b_boxes && early_a) || (a_boxes && early_b)) return {{Mover::tma, Mover::tma}};
   std::vector<Movers> ways;
   if (b_boxes && may_stay_raw(problem.a)) ways.push_back({Mover::realign, Mover::tma});
   if ((a_boxes || a_classes) && may_stay_raw(problem.b)) ways.push_back({Mover::tma, Mover::realign});
-  if (!b_boxes && b_classes && may_stay_raw(problem.a)) ways.push_back({Mover::realign, Mover::tma});
+  if (!b_boxes && b_classes && may_stay_raw(problem.a)) {
+    ways.insert(by_columns && !a_boxes ? ways.begin() : ways.end(), {Mover::realign, Mover::tma});
+  }
   if (ways.empty() && has_phases(problem.b) && may_stay_raw(problem.a) && problem.a.unit == UnitAxis::mn &&
       problem.k >= most_phases) {
     ways.push_back({Mover::realign, Mover::tma});
@@ -385,6 +391,8 @@ tile::Classes classes_of(const Problem& problem, const Plan& plan) {
   const i64 extent = of_b ? problem.n : problem.m, edge = of_b ? plan.tile.n : plan.tile.m;
   const i64 chunks = of_b ? row_classes(problem.b) : a_in_classes(problem, plan) ? row_classes(problem.a) : 1;
   tile::Classes best = tile::classes_of(extent, edge, chunks, 1);
+  // Elements of C that are not adjacent had better be near each other.
+  if (chunks > 1 && of_b != stored_by_columns(problem)) return best;
   // Beginning a sum at a line's beginning may take a step more.
   for (i64 lines = 2; chunks > 1 && problem.k >= long_sum && lines <= most_lines; lines *= 2) {
     const tile::Classes more = tile::classes_of(extent, edge, chunks, lines);

@@ -191,7 +191,8 @@ TEST(DefaultKernels, HoldEveryDefaultPlan) {
     const auto extent = [&] { return i64{1} << random.whole(0, 13) | random.whole(0, 3); };
     const i64 m = extent(), n = extent(), k = extent();
     const DType input = types[random.whole(0, 2)], output = types[random.whole(0, 2)];
-    const MatrixView a = operand(input, m, k), b = operand(input, k, n), c{nullptr, output, m, n, n, 1};
+    const MatrixView a = operand(input, m, k), b = operand(input, k, n), by_rows{nullptr, output, m, n, n, 1},
+                     c = random.whole(0, 1) == 1 ? MatrixView{nullptr, output, m, n, 1, m} : by_rows;
     const struct {
       const char* architecture;
       plan::GpuDescription gpu;

@@ -20,7 +20,7 @@ constexpr LayoutClass aligned{UnitAxis::k, 16}, odd{UnitAxis::k, 2}, stepped{Uni
 constexpr LayoutClass across{UnitAxis::mn, 16}, odd_across{UnitAxis::mn, 2};
 
 Problem problem(i64 m, i64 n, i64 k, LayoutClass a = aligned, LayoutClass b = aligned, DType type = DType::f16) {
-  return {m, n, k, type, type, a, b, aligned};
+  return {m, n, k, type, type, a, b, across};
 }
 
 TEST(GpuPlanner, MoversFollowTheLayouts) {
@@ -56,7 +56,7 @@ TEST(GpuPlanner, RowsThatStartAnywhereComeBesideBoxes) {
     EXPECT_EQ(movers(aligned, b), "a=tma b=realign") << "NN, a aligned";
     EXPECT_EQ(movers(aligned, b_across), "a=tma b=realign") << "NT, a aligned";
     EXPECT_EQ(movers(across, b), "a=tma b=realign") << "TN, a aligned";
-    EXPECT_EQ(movers(across, b_across), "a=tma b=tma") << "TT, a aligned";
+    EXPECT_EQ(movers(across, b_across), "a=tma b=realign") << "TT, a aligned";
     EXPECT_EQ(movers(a_across, b_across), "a=realign b=tma") << "TT";
   }
   EXPECT_EQ(movers(odd_across, odd_across), "a=realign b=tma") << "TN";
@@ -72,6 +72,20 @@ TEST(GpuPlanner, RowsThatStartAnywhereComeBesideBoxes) {
     EXPECT_EQ(movers(aligned, a, ampere, "128x128x32"), "a=async_copy b=realign") << "no tma";
   }
   EXPECT_EQ(movers(odd, odd_across, large, "mma=mma_sync"), "a=realign b=realign") << "no wgmma asked for";
+}
+
+// C transposed: what is A's becomes B's.
+TEST(GpuPlanner, ClassesAreOfTheOperandWhoseRowsAreThoseOfC) {
+  const auto movers = [](LayoutClass a, LayoutClass b) {
+    Problem p = problem(4096, 4096, 4096, a, b);
+    p.c = {UnitAxis::k, 2};
+    return movers_text(choose_gpu_plan(p, {}, large).plan);
+  };
+  EXPECT_EQ(movers(across, odd), "a=tma b=tma") << "TT, a aligned";
+  EXPECT_EQ(movers(odd, across), "a=realign b=tma") << "NN, b aligned";
+  EXPECT_EQ(movers(odd, odd), "a=realign b=tma") << "NT";
+  EXPECT_EQ(movers(odd_across, odd), "a=realign b=tma") << "TT";
+  EXPECT_EQ(movers(odd, odd_across), "a=tma b=realign") << "NN";
 }
 
 TEST(GpuPlanner, RowsThatStartAnywhereAreCopiedWhereTheyHaveNoBoxes) {
@@ -138,8 +152,10 @@ TEST(GpuPlanner, ClassesAreThoseOfRowsThatComeByTma) {
     EXPECT_EQ(classes(1000, 1000, a, aligned, "128x128x64 a=realign b=tma"), (Pair{1, 1})) << "a stays raw";
   }
   EXPECT_EQ(classes(1000, 1000, aligned, odd, "128x128x64 a=tma b=realign"), (Pair{1, 1}));
-  const Problem of_b = problem(4096, 8191, 8192, odd_across, odd);  // columns of B: 128 a class, one less in one
+  Problem of_b = problem(4096, 8191, 8192, odd_across, odd);  // columns of B: 128 a class, one less in one
   const Plan by_columns = choose_gpu_plan(of_b, parse_plan("128x128x64 a=realign b=tma"), large).plan;
+  EXPECT_EQ(plan::classes_of(of_b, by_columns).count(), 8u) << "C's rows are adjacent elements";
+  of_b.c = aligned;
   EXPECT_EQ(plan::classes_of(of_b, by_columns).count(), 64u);
   EXPECT_EQ(plan::tile_cols(of_b, by_columns), 64);
   EXPECT_EQ(plan::tile_rows(of_b, by_columns), 32);

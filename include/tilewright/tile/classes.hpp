@@ -48,12 +48,13 @@ struct Classes {
   /// largest shift. The last one's is `rest`.
   constexpr u32 of_phase(u32 phase) const {
     u32 of = 0;
-    while (foreign(of) / phase_columns() != chunks - 1 - phase) ++of;
+    while (foreign(of) * chunks / 8 != chunks - 1 - phase) ++of;
     return of;
   }
   /// Columns by which the shift becomes less from phase to phase.
-  constexpr u32 phase_columns() const { return 8 / chunks; }
-  constexpr u32 rest() const { return foreign(0) % phase_columns(); }
+  constexpr u32 phase_columns() const { return 8 >> log_chunks(); }
+  constexpr u32 rest() const { return foreign(0) & (phase_columns() - 1); }
+  constexpr int log_chunks() const { return chunks == 8 ? 3 : chunks == 4 ? 2 : chunks == 2 ? 1 : 0; }
 
   // Each chunk class has two maps of three axes: along its rows, the layers of rows that are lines classes apart, and
   // rows of one layer. One map is of the longer classes, the other of the shorter ones.

@@ -17,19 +17,22 @@ struct Site {
   const TensorMap* phase_maps = nullptr;
 };
 
-/// A part of a sum: the indices of K whose rows of the right operand begin alike (tile/classes.hpp), of which there is
-/// one in every so many.
+/// A part of a sum: the indices of K whose rows of the right operand begin alike (tile/classes.hpp), one in every
+/// 2^log of all.
 struct Phase {
-  i64 of, count;
+  i64 of;
+  int log;
   u32 columns;  // by which the sums move to the left before
 
+  /// Of all indices below `end`, those of this phase.
+  __device__ i64 indices(i64 end) const { return (end - of + (i64{1} << log) - 1) >> log; }
   /// A load of this phase's K, along the left operand's columns or the right one's rows.
   template <int Axis, class P, class M>
   __device__ tile::Load<P, M> part_of(tile::Load<P, M> load) const {
     const auto narrow = [&](auto& term, auto& bound) {
       load.pointers.offset += of * term.stride;
-      term.stride *= count;
-      bound.high = cdiv(bound.high - of, count);
+      term.stride <<= log;
+      bound.high = indices(bound.high);
     };
     if constexpr (Axis == 1) {
       narrow(load.pointers.col_term, load.mask.cols);

@@ -93,13 +93,10 @@ __device__ void each_phase(const Site& site, const tile::Steps<BK>& whole, const
     for (u32 n = 0; n < phases; ++n) {
       const bool behind = n == c.chunks;
       const u32 of = c.of_phase(behind ? n - 1 : n);
-      const i64 indices = cdiv(whole.end_index - of, static_cast<i64>(c.chunks));
+      const Phase phase{of, c.log_chunks(), behind ? rest : n == 0 ? 0 : c.phase_columns()};
+      const i64 end = phase.indices(whole.end_index);
       from.maps[1] = site.phase_maps + c.map(of);
-      function(Phase{of, c.chunks,
-                     behind   ? rest
-                     : n == 0 ? 0
-                              : c.phase_columns()},
-               tile::Steps<BK>{behind ? indices : 0, behind ? indices + BK : indices}, from);
+      function(phase, tile::Steps<BK>{behind ? end : 0, behind ? end + BK : end}, from);
     }
   }
 }
