@@ -26,7 +26,7 @@ timeout 400 "$check" 2>&1 | tee "$log"
 count
 
 # Problems that nobody thought of; the line of one that fails repeats it.
-timeout 180 "$check" --random 20000 --threads "$(nproc)" 2>&1 | tee "$log"
+timeout 240 "$check" --random 20000 --threads "$(nproc)" 2>&1 | tee "$log"
 count
 
 # The same under NVIDIA's checkers, over a reduced battery: each must end clean.
