@@ -12,6 +12,7 @@
 #include "cuda/loaded.hpp"
 #include "cuda/pack.hpp"
 #include "gemm/cuda_kernel.hpp"
+#include "gemm/turned.hpp"
 #include "plan/gpu_planner.hpp"
 #include "plan/number.hpp"
 
@@ -69,7 +70,10 @@ std::string text_of(const cuda::Move& move, int along, i64 classes, bool phases,
   return fmt::format("gather, element by element along {}", axis);
 }
 
-Facts facts_of(const MatrixView& a, const MatrixView& b, const MatrixView& c, const PlanRequest& request) {
+Facts facts_of(const MatrixView& given_a, const MatrixView& given_b, const MatrixView& given_c,
+               const PlanRequest& request) {
+  const auto [a, b, c] = gemm_detail::turned(
+      given_a, given_b, {nullptr, given_c.type, given_c.rows, given_c.cols, given_c.row_stride, given_c.col_stride});
   Facts facts;
   facts.device = planned_gpu();
   facts.problem = problem_of(a, b, c);

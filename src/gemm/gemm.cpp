@@ -7,6 +7,7 @@
 #include "gemm/contract.hpp"
 #include "gemm/run.hpp"
 #include "gemm/run_cuda.hpp"
+#include "gemm/turned.hpp"
 #include "plan/planner.hpp"
 
 namespace tilewright {
@@ -55,20 +56,22 @@ Problem problem_of(const MatrixView& a, const MatrixView& b, const MatrixView& c
 PlanChoice plan_for(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, const GemmOptions& options) {
   gemm_detail::check_operands(a, b);
   gemm_detail::check_output(a, b, c);
-  const Problem problem = problem_of(a, b, c);
   if (const auto device = gemm_detail::device_of_operands(a, b, c)) {
-    return gemm_detail::cuda_plan(problem, options.plan, *device);
+    const gemm_detail::Turned t = gemm_detail::turned(a, b, c);
+    return gemm_detail::cuda_plan(problem_of(t.a, t.b, t.c), options.plan, *device);
   }
+  const Problem problem = problem_of(a, b, c);
   return choose_plan(problem, options.plan, this_cpu(), threads_for(problem, options.threads), options.workspace_bytes);
 }
 
 void gemm_into(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, const GemmOptions& options) {
   gemm_detail::check_operands(a, b);
   gemm_detail::check_output(a, b, c);
-  const Problem problem = problem_of(a, b, c);
   if (const auto device = gemm_detail::device_of_operands(a, b, c)) {
-    return gemm_detail::run_cuda(problem, a, b, c, *device, options);
+    const gemm_detail::Turned t = gemm_detail::turned(a, b, c);
+    return gemm_detail::run_cuda(problem_of(t.a, t.b, t.c), t.a, t.b, t.c, *device, options);
   }
+  const Problem problem = problem_of(a, b, c);
   const i64 threads = threads_for(problem, options.threads);
   const plan::Cheapest choice = plan_again(problem, threads, options);
   if (c.rows == 0 || c.cols == 0) return;

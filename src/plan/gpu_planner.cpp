@@ -1,7 +1,6 @@
 #include "plan/gpu_planner.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <tilewright/error.hpp>
+#include "plan/gpu_model.hpp"
 #include "plan/number.hpp"
 #include "plan/request.hpp"
 
@@ -17,25 +17,6 @@ namespace {
 
 /// Groups of rows of tiles, so that programs at work at the same time share columns of B in the L2.
 constexpr Order gpu_order{OrderKind::grouped, 8};
-
-// What the model of a plan's time is made of, in microseconds and bytes, measured on one H200 with this library's own
-// kernels. They rank plans and do not predict.
-constexpr double launch_time = 3;
-constexpr double memory_rate = 4.2e6;
-// Of plans by tma: a multiplication where tensor cores are at the card's power limit, a byte of a step's blocks on its
-// way into one multiprocessor, and an output whose store nothing hides.
-constexpr double boxed_multiply_time = 0.4 / (128 * 128 * 64), boxed_byte_time = 0.9e-5;
-constexpr double boxed_store_time = 2.5 / (128 * 256);
-// A byte of rows that come by classes takes as long as so many others. Beside a left block that stays raw, a step of 64
-// elements of K takes so long, and for each output so much longer.
-constexpr double class_byte_cost = 2.7, raw_step_time = 0.26, raw_output_time = 2.36e-5;
-// Of others: an element of K of a tile of BM x BN costs a multiprocessor BM * BN multiplications and the way of BM + BN
-// operands, each of which takes as long as so many multiplications by wgmma.
-constexpr double operand_cost = 256, multiply_time = 1 / 1.3e7;
-constexpr double mma_sync_slowdown = 5, fma_slowdown = 120;
-constexpr double alone_cost = 1.4;  // of a multiprocessor with one program, which waits at its barriers
-constexpr double latency = 1.4;     // of a block that is on its way
-constexpr double settle_time = 0.75 / 8192, settle_latency = 1.65 / 8192;  // of an element that is realigned
 
 constexpr i64 most_boxed = i64{1} << 31;             // coordinates of boxes have 32 bits
 constexpr int widest_copy = 16, narrowest_copy = 4;  // bytes
@@ -47,23 +28,22 @@ bool has_boxes(const LayoutClass& layout) {
   return layout.unit != UnitAxis::none && layout.alignment >= 16 && layout.forward;
 }
 
-/// Rows along K that start anywhere come as boxes class by class: rows of A or columns of B.
-bool has_row_classes(const LayoutClass& layout) {
-  return layout.unit == UnitAxis::k && layout.alignment >= 2 && layout.forward;
-}
-/// Whether C's columns are adjacent elements (plan.hpp: "k" in C's class), and its rows are not.
-bool stored_by_columns(const Problem& problem) { return problem.c.unit == UnitAxis::k; }
-/// Rows of B along N that start anywhere come as boxes in phases, beside rows of A along M.
-bool has_phases(const LayoutClass& b) { return b.unit == UnitAxis::mn && b.alignment >= 2 && b.forward; }
-constexpr i64 most_phases = 8;  // none of them may be without rows
-/// Of an operand whose K has one element, the other axis is the adjacent one (cuda::mover_for).
-bool runs_along_edge(const LayoutClass& layout, i64 edge) {
-  return layout.unit == UnitAxis::mn || (layout.unit == UnitAxis::both && edge > 1);
-}
+// The axis along which an operand is read: of two that are adjacent, as cuda::mover_for takes it.
+bool a_along_m(const Problem& p) { return p.a.unit == UnitAxis::mn || (p.a.unit == UnitAxis::both && p.m > 1); }
+bool b_along_n(const Problem& p) { return p.b.unit == UnitAxis::mn || (p.b.unit == UnitAxis::both && p.k <= 1); }
+
 /// What the left operand of wgmma may be as it lies in memory.
 bool may_stay_raw(const LayoutClass& layout) {
   return layout.unit != UnitAxis::none && layout.alignment >= 2 && layout.forward;
 }
+/// Rows along K that start anywhere come as boxes class by class: rows of A or columns of B.
+bool a_has_classes(const Problem& problem) { return may_stay_raw(problem.a) && !a_along_m(problem); }
+bool b_has_classes(const Problem& problem) { return may_stay_raw(problem.b) && !b_along_n(problem); }
+/// Whether C's columns are adjacent elements (plan.hpp: "k" in C's class), and its rows are not.
+bool stored_by_columns(const Problem& problem) { return problem.c.unit == UnitAxis::k; }
+/// Rows of B along N that start anywhere come as boxes in phases, beside rows of A along M.
+bool b_has_phases(const Problem& problem) { return may_stay_raw(problem.b) && b_along_n(problem); }
+constexpr i64 most_phases = 8;  // none of them may be without rows
 
 /// What a left block may have that stays as it lies in memory: each warp takes 16 rows at a time into registers.
 constexpr i64 most_raw_rows = 128;
@@ -75,10 +55,11 @@ bool fits_boxes(const Problem& problem) {
   return problem.k > 0 && std::max({problem.m, problem.n, problem.k + early}) < most_boxed;
 }
 
-void check_mover(const std::optional<Mover>& mover, const LayoutClass& layout, std::string_view operand) {
+void check_mover(const std::optional<Mover>& mover, const Problem& problem, std::string_view operand) {
+  const LayoutClass& layout = operand == "a" ? problem.a : problem.b;
   if (!mover || *mover == Mover::gather) return;
   check_target(*mover, Target::cuda, operand);
-  const bool boxes = has_boxes(layout) || has_row_classes(layout) || (operand == "b" && has_phases(layout));
+  const bool boxes = has_boxes(layout) || (operand == "a" ? a_has_classes(problem) : may_stay_raw(layout));
   const bool allowed = layout.unit != UnitAxis::none &&
                        (*mover == Mover::realign || (*mover == Mover::tma ? boxes : layout.alignment >= 4));
   if (!allowed) {
@@ -116,15 +97,13 @@ void check_request(const Problem& problem, const PlanRequest& request) {
     unavailable(fmt::format("mma={} does not multiply {} on the target cuda. Use mma={}.", to_string(*request.mma),
                             name_of(problem.input), to_string(everywhere)));
   }
-  check_mover(request.a, problem.a, "a");
-  check_mover(request.b, problem.b, "b");
+  check_mover(request.a, problem, "a");
+  check_mover(request.b, problem, "b");
 }
 
-bool boxed(const Plan& plan) { return plan.a == Mover::tma || plan.b == Mover::tma; }
 /// A step's stage is given back when the next step's products have begun, and the fragments of a left operand that stays
 /// raw are read one step ahead of those.
 i64 least_stages(const Plan& plan) { return !boxed(plan) ? 1 : plan.a == plan.b ? 2 : 3; }
-bool settles(const Plan& plan) { return plan.a == Mover::realign || plan.b == Mover::realign; }
 
 // Plans that are taken without being asked for are few: the kernel of each, for all element types and layouts, is
 // compiled ahead into the kernel pack (pack/). Whatever a request names is taken beyond them.
@@ -147,11 +126,11 @@ struct Movers {
 std::vector<Movers> boxed_movers(const Problem& problem) {
   if (problem.input == DType::f32 || !fits_boxes(problem) || converts(problem)) return {};
   const bool a_boxes = has_boxes(problem.a), b_boxes = has_boxes(problem.b);
-  const bool a_classes = has_row_classes(problem.a), b_classes = has_row_classes(problem.b);
+  const bool a_classes = a_has_classes(problem), b_classes = b_has_classes(problem);
   // Every so many-th row of C is stored in adjacent elements if C's rows are such, and so are columns.
   const bool by_columns = stored_by_columns(problem);
-  const bool early_a = a_classes && !by_columns && runs_along_edge(problem.b, problem.n);
-  const bool early_b = b_classes && by_columns && runs_along_edge(problem.a, problem.m);
+  const bool early_a = a_classes && !by_columns && b_along_n(problem);
+  const bool early_b = b_classes && by_columns && a_along_m(problem);
   if ((a_boxes && b_boxes) || (b_boxes && early_a) || (a_boxes && early_b)) return {{Mover::tma, Mover::tma}};
   std::vector<Movers> ways;
   if (b_boxes && may_stay_raw(problem.a)) ways.push_back({Mover::realign, Mover::tma});
@@ -159,7 +138,7 @@ std::vector<Movers> boxed_movers(const Problem& problem) {
   if (!b_boxes && b_classes && may_stay_raw(problem.a)) {
     ways.insert(by_columns && !a_boxes ? ways.begin() : ways.end(), {Mover::realign, Mover::tma});
   }
-  if (ways.empty() && has_phases(problem.b) && may_stay_raw(problem.a) && problem.a.unit == UnitAxis::mn &&
+  if (ways.empty() && b_has_phases(problem) && may_stay_raw(problem.a) && a_along_m(problem) &&
       problem.k >= most_phases) {
     ways.push_back({Mover::realign, Mover::tma});
   }
@@ -235,7 +214,8 @@ bool by_default(const Plan& plan, const Problem& problem) {
     return classes ? is_in(in_classes, plan.tile) : is_in(boxes, plan.tile);
   }
   if (plan.a == Mover::gather || plan.b == Mover::gather) return plan.tile == gathered_tile(problem.input);
-  if (plan.tile == middle_tile || converts(problem)) return plan.tile == middle_tile;
+  const bool rare = converts(problem) || !problem.a.forward || !problem.b.forward;
+  if (plan.tile == middle_tile || rare) return plan.tile == middle_tile;
   // Where boxes bring an operand, or would of a longer sum, large tiles of copies are never faster.
   if (plan.mma == Mma::wgmma && (problem.k < most_phases || !boxed_movers(problem).empty())) return false;
   return plan.tile == large_tile(plan, problem.input) || (plan.tile == short_tile && problem.input != DType::f32);
@@ -246,17 +226,17 @@ std::string boxes_missing(const Plan& plan, const Problem& problem) {
   if (plan.a == plan.b) {
     // A sum begins early where the other operand has zeros: in rows of K, of boxes that begin at chunks.
     const bool early_a = !has_boxes(problem.a), early_b = !has_boxes(problem.b);
-    if (early_a && (early_b || !runs_along_edge(problem.b, problem.n))) {
+    if (early_a && (early_b || !b_along_n(problem))) {
       return "rows of a that start anywhere want, beside tma, rows of b along N at multiples of 16 bytes";
     }
-    if (early_b && (problem.b.unit != UnitAxis::k || !runs_along_edge(problem.a, problem.m))) {
+    if (early_b && (b_along_n(problem) || !a_along_m(problem))) {
       return "rows of b that start anywhere want, beside tma, rows of a along M at multiples of 16 bytes";
     }
     return {};
   }
   const bool left_a = plan.a == Mover::realign, left_b = plan.b == Mover::realign;
   if (!left_a && !left_b) return "beside an operand by tma the other comes by tma or realign";
-  if (b_in_phases(problem, plan) && (problem.a.unit != UnitAxis::mn || problem.k < most_phases)) {
+  if (b_in_phases(problem, plan) && (!a_along_m(problem) || problem.k < most_phases)) {
     return "rows of b along N that start anywhere want, by tma, rows of a along M and a K of 8 or more";
   }
   return may_stay_raw(left_a ? problem.a : problem.b) ? std::string()
@@ -307,65 +287,6 @@ std::string rejection_of(const Plan& plan, const GpuTile& entry, const Problem& 
   return {};
 }
 
-double slowdown_of(Mma mma) { return mma == Mma::wgmma ? 1 : mma == Mma::fma ? fma_slowdown : mma_sync_slowdown; }
-
-/// What a model needs of a plan, as real numbers.
-struct Amounts {
-  double programs, steps, outputs, elements;  // of a tile: outputs, and operands of a step
-  double class_elements;                      // of those, the ones that come by classes
-  double operand_bytes;                       // of A and B, each read once
-
-  static i64 steps_of(const Problem& problem, const Plan& plan) {
-    const i64 phases = b_in_phases(problem, plan) ? row_classes(problem.b) : 1;
-    return phases * cdiv(cdiv(problem.k, phases), plan.tile.k);
-  }
-  Amounts(const Problem& problem, const Plan& plan)
-      : programs(static_cast<double>(tile_rows(problem, plan)) * static_cast<double>(tile_cols(problem, plan))),
-        steps(static_cast<double>(steps_of(problem, plan))),
-        outputs(static_cast<double>(plan.tile.m * plan.tile.n)),
-        elements(static_cast<double>((plan.tile.m + plan.tile.n) * plan.tile.k)),
-        class_elements(static_cast<double>((a_in_classes(problem, plan)   ? plan.tile.m
-                                            : b_in_classes(problem, plan) ? plan.tile.n
-                                                                          : 0) *
-                                           plan.tile.k)),
-        operand_bytes((static_cast<double>(problem.m) + static_cast<double>(problem.n)) *
-                      static_cast<double>(problem.k) * static_cast<double>(size_of(problem.input))) {}
-};
-
-/// Of a plan by tma: multiprocessors take programs in rounds. Small boxes do not reach the memory's rate.
-double boxed_microseconds(const Amounts& of, const Plan& plan, const GpuDescription& gpu) {
-  const double rounds = std::ceil(of.programs / static_cast<double>(gpu.multiprocessors));
-  const double edges = static_cast<double>(plan.tile.m + plan.tile.n), rate = memory_rate * edges / (edges + 64);
-  const double bytes = 2 * (of.elements + (class_byte_cost - 1) * of.class_elements);
-  const double step =
-      plan.a != plan.b
-          ? (raw_step_time + of.outputs * raw_output_time) * static_cast<double>(plan.tile.k) / 64
-          : std::max(of.outputs * static_cast<double>(plan.tile.k) * boxed_multiply_time, bytes * boxed_byte_time);
-  const double store = (plan.teams > 1 ? 1 : rounds) * of.outputs * boxed_store_time;
-  return launch_time + std::max(rounds * of.steps * step, of.operand_bytes / rate) + store;
-}
-
-/// Of another plan: as many programs as fit run side by side on a multiprocessor, and wait for their copies.
-double copied_microseconds(const Amounts& of, const Plan& plan, DType input, const GpuDescription& gpu) {
-  const auto multiprocessors = static_cast<double>(gpu.multiprocessors);
-  const auto resident = static_cast<double>(std::max<i64>(gpu.shared_bytes / shared_bytes_of(plan, input), 1));
-  double step = static_cast<double>(plan.tile.k) * of.outputs * slowdown_of(plan.mma) + operand_cost * of.elements;
-  step *= multiply_time * (resident < 2 ? alone_cost : 1);
-  double wait = latency / static_cast<double>(plan.stages);
-  if (settles(plan)) {
-    step = std::max(step, of.elements * settle_time);
-    wait = of.elements * settle_latency;
-  }
-  const double busy = std::ceil(of.programs / multiprocessors) * of.steps * step;
-  const double waiting = std::ceil(of.programs / (multiprocessors * resident)) * of.steps * wait;
-  return launch_time + std::max({busy, waiting, of.operand_bytes / memory_rate});
-}
-
-double modelled_microseconds(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
-  const Amounts amounts(problem, plan);
-  return boxed(plan) ? boxed_microseconds(amounts, plan, gpu) : copied_microseconds(amounts, plan, problem.input, gpu);
-}
-
 }  // namespace
 
 TileShape product_tile(const Plan& plan) {
@@ -379,7 +300,7 @@ bool b_in_classes(const Problem& problem, const Plan& plan) {
   return plan.b == Mover::tma && row_classes(problem.b) > 1 && !b_in_phases(problem, plan);
 }
 bool b_in_phases(const Problem& problem, const Plan& plan) {
-  return plan.b == Mover::tma && row_classes(problem.b) > 1 && problem.b.unit == UnitAxis::mn;
+  return plan.b == Mover::tma && row_classes(problem.b) > 1 && b_along_n(problem);
 }
 i64 own_columns(const Problem& problem, const Plan& plan) {
   return b_in_phases(problem, plan) ? plan.tile.n - 8 : plan.tile.n;
