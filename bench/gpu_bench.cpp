@@ -21,6 +21,7 @@ void GpuBench::take_over(HarnessOptions& options, bool host) {
   options.peak = [this](DType type) { return gpu_.peak(type); };
   options.memory_gbytes = copy_gbytes_;
   options.conditions = [this] { return monitor_.conditions(); };
+  options.settle = {};
   options.rounds.settle = [this] { monitor_.sample(); };
   options.short_us = 0;  // already the first time is that of a graph
   // A replay of a graph is a sample, and one before it brings clocks and code back.

@@ -146,7 +146,16 @@ Outcome measure_case(const Case& which, i64 threads, Operands& operands, Peer& o
   const Peak before = options.peak(which.type);
   if (options.conditions) options.conditions();
   const measure::OtherLoad load;
-  const std::vector<measure::Series> series = measure::measure_rounds(contenders, options.rounds);
+  measure::RoundsOptions rounds = options.rounds;
+  i64 turns = 0, slow = 0;
+  if (options.settle) {
+    rounds.settle = [&] {
+      ++turns;
+      slow += options.settle(threads) ? 0 : 1;
+    };
+  }
+  const std::vector<measure::Series> series = measure::measure_rounds(contenders, rounds);
+  if (turns > 0) outcome.below_speed = static_cast<double>(slow) / static_cast<double>(turns);
   outcome.other_load = load.processors();
   if (options.conditions) outcome.conditions = options.conditions();
   if (options.rounds.settle) options.rounds.settle();
@@ -217,6 +226,7 @@ std::vector<Outcome> run_suite(std::span<const Case> cases, Peer& ours, std::spa
     const std::unique_ptr<Operands> operands = options.operands(which);
     for (const i64 threads : options.threads) {
       HarnessOptions here = options;
+      if (options.settle) here.rounds.settle = [&] { options.settle(threads); };
       if (options.progress) {
         here.rounds.progress = [&](double fraction) {
           options.progress((static_cast<double>(outcomes.size()) + fraction) / static_cast<double>(total));

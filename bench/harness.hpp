@@ -47,6 +47,7 @@ struct Outcome {
   std::vector<std::pair<std::string, double>> conditions = {};  // of the device during the rounds: clocks and the like
   double choosing_seconds = 0, seconds = 0;                     // that verifying and choosing took, and all of it
   std::vector<FirstCalls> first_calls = {};                     // where those were measured, and nothing else
+  double below_speed = 0;  // part of the turns that began although processors were not at full speed
 
   double gflops(const Entry& entry) const { return which.flops() / entry.us.median * 1e-3; }
   /// The fastest peer that has a time, or null.
@@ -71,6 +72,8 @@ Peak probed_peak(DType type);
 struct HarnessOptions {
   std::vector<i64> threads = {1};
   measure::RoundsOptions rounds;
+  /// Before each turn: has so many processors free and at full speed; false if it gives up. May be empty.
+  std::function<bool(i64 threads)> settle;
   Timed timed = measure::host_timed;
   /// Other figures of each contender, of rounds of their own after the main ones, of a part of the seconds.
   struct Aspect {

@@ -103,6 +103,7 @@ Outcome outcome_of(const Json& json, const std::vector<std::string>& contenders,
   outcome.peak_gflops = number(json, "peak_gflops", number(json, "peak_gflops_per_core"));
   outcome.peak_unit = json.value("peak_unit", "");
   outcome.other_load = number(json, "other_load");
+  outcome.below_speed = number(json, "below_speed");
   outcome.memory_gbytes = memory_gbytes;
   for (const std::string& name : contenders) {
     const auto found = json["contenders"].find(name);

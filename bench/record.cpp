@@ -128,6 +128,7 @@ Json case_json(const Outcome& outcome, bool on_gpu) {
   json[on_gpu ? "peak_gflops" : "peak_gflops_per_core"] = rounded(outcome.peak_gflops);
   json["peak_unit"] = outcome.peak_unit;
   json["other_load"] = rounded(outcome.other_load, 2);
+  if (outcome.below_speed > 0) json["below_speed"] = rounded(outcome.below_speed, 2);
   json["choosing_seconds"] = rounded(outcome.choosing_seconds, 3);
   json["seconds"] = rounded(outcome.seconds, 3);
   if (on_gpu) {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <charconv>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <system_error>
 
@@ -16,6 +17,7 @@
 #include "bench/record.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
+#include "measure/processors.hpp"
 
 namespace tilewright::cli {
 
@@ -74,8 +76,11 @@ void write_file(const std::string& path, const std::string& text) {
 }
 
 void set_clocks(bench::HarnessOptions& options, bench::GpuBench* gpu, bool host) {
-  constexpr double longest_spin_us = 1e5;
-  options.rounds.settle = [] { measure::wait_until_idle(longest_spin_us); };
+  constexpr double longest_spin_us = 5e5, longest_sharing_us = 2e5;
+  options.settle = [processors = std::make_shared<measure::Processors>()](i64 threads) {
+    measure::wait_until_idle(longest_spin_us);
+    return processors->come_to_speed(threads, longest_sharing_us);
+  };
   if (gpu != nullptr) gpu->take_over(options, host);
 }
 

@@ -87,9 +87,10 @@ class Work {
 
 /// A thread of the team other than the caller. It has a bell of its own, so that work for two threads wakes no third.
 ///
-/// Linux wakes a thread where it last ran if it finds no idle processor, and among two or three it does not look for
-/// one: the member would share the caller's processor, another one idle, until the kernel balances its load some
-/// milliseconds later. So a caller that finds a member asleep on its own processor forbids it that one until it wakes.
+/// Linux may wake a thread on the processor of the one that wakes it while another is idle: if it last ran there, among
+/// two or three processors; wherever it ran, if the kernel fills processors one by one, as some do in virtual machines,
+/// and the caller's was little used of late. The two would share it until the kernel balances its load, 4 to 36 ms
+/// later. So a caller that finds a member asleep forbids it its own processor until it wakes.
 class Member {
  public:
   /// `processors`: those of the caller that starts it, which a new thread inherits.
@@ -100,9 +101,9 @@ class Member {
   /// By the member itself: returns when the bell has been rung since it was rung `heard` times; how often it was.
   int listen(int heard) {
     if (!changes_soon(bell_, heard)) {
-      sleeps_on_ = sched_getcpu();
+      asleep_ = true;
       bell_.wait(heard);
-      sleeps_on_ = -1;
+      asleep_ = false;
       const std::lock_guard lock(processors_);
       if (kept_off_) sched_setaffinity(0, sizeof allowed_, &allowed_);
       kept_off_ = false;
@@ -115,7 +116,7 @@ class Member {
       const std::lock_guard lock(processors_);
       const bool moved = !CPU_EQUAL(&allowed_, &processors);
       cpu_set_t wanted = allowed_ = processors;
-      kept_off_ = sleeps_on_ == processor && CPU_COUNT(&wanted) > 1;
+      kept_off_ = asleep_ && CPU_COUNT(&wanted) > 1;
       if (kept_off_) CPU_CLR(static_cast<unsigned>(processor), &wanted);
       if (moved || kept_off_) sched_setaffinity(thread, sizeof wanted, &wanted);
     }
@@ -125,9 +126,9 @@ class Member {
 
  private:
   std::atomic<int> bell_ = 0;
-  std::atomic<pid_t> thread_ = 0;    // 0 until it serves
-  std::atomic<int> sleeps_on_ = -1;  // processor; -1 while awake
-  std::mutex processors_;            // guards the rest
+  std::atomic<pid_t> thread_ = 0;  // 0 until it serves
+  std::atomic<bool> asleep_ = false;
+  std::mutex processors_;  // guards the rest
   cpu_set_t allowed_;
   bool kept_off_ = false;  // allowed_ is to be set again
 };

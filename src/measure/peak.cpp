@@ -137,6 +137,8 @@ std::vector<Unit> units_at_hand() {
   return units;
 }
 
+void run_loop(Unit unit) { loop_of(unit).run(); }
+
 double peak_gflops(Unit unit, double microseconds) {
   using Clock = std::chrono::steady_clock;
   const Loop loop = loop_of(unit);

@@ -17,6 +17,9 @@ std::string name_of(Unit unit);
 /// The units that this machine has, slowest first.
 std::vector<Unit> units_at_hand();
 
+/// Runs the unit's loop once: some ten microseconds.
+void run_loop(Unit unit);
+
 /// GFLOP/s of one core, a multiply-add counted as two: the best of some short loops, together about `microseconds`
 /// long. The unit must be at hand.
 double peak_gflops(Unit unit, double microseconds = 1500);

@@ -1,23 +1,14 @@
 // See rounds.hpp. Read measure_rounds() first.
 #include "measure/rounds.hpp"
 
-#include <time.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <thread>
 
 namespace tilewright::measure {
 namespace {
 
 constexpr i64 most_calls = i64{1} << 24;  // of a batch, for a contender that seems to take no time at all
-
-double process_cpu_us() {
-  timespec used{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-  return static_cast<double>(used.tv_sec) * 1e6 + static_cast<double>(used.tv_nsec) * 1e-3;
-}
 
 /// How a contender's turns go.
 struct Turn {
@@ -99,15 +90,6 @@ double quick_us(const Contender& contender, const RoundsOptions& options) {
   for (int sample = 0; sample < 3; ++sample)
     least = std::min(least, contender.timed(turn.calls) / static_cast<double>(turn.calls));
   return least;
-}
-
-void wait_until_idle(double most_us) {
-  constexpr double nap_us = 200, idle_share = 0.05;
-  for (double waited = 0; waited < most_us; waited += nap_us) {
-    const double used = process_cpu_us();
-    std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(nap_us));
-    if (process_cpu_us() - used < idle_share * nap_us) return;
-  }
 }
 
 }  // namespace tilewright::measure

@@ -44,8 +44,4 @@ std::vector<Series> measure_rounds(std::span<const Contender> contenders, const 
 /// Microseconds of one call, roughly: the least of a few batches. For a choice between alternatives before the rounds.
 double quick_us(const Contender& contender, const RoundsOptions& options);
 
-/// Waits until the threads of this process have stopped running (idle ones of a thread pool spin for some milliseconds
-/// and would take a core from whoever comes next), at most `most_us`. The caller sleeps meanwhile.
-void wait_until_idle(double most_us);
-
 }  // namespace tilewright::measure

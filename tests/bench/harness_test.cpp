@@ -177,6 +177,25 @@ TEST(Harness, MeansAreGeometricOfGroupTypeAndThreads) {
   EXPECT_EQ(means[3].cases, 3);
 }
 
+TEST(Harness, ProcessorsSettleBeforeEveryTurnAndTurnsBelowSpeedAreCounted) {
+  FakePeer ours("tilewright"), peer("peer");
+  ours.add("a plan", 50);
+  peer.add("a way", 100);
+  Peer* const peers[] = {&peer};
+  HarnessOptions options = invented_options();
+  options.threads = {3};
+  options.rounds.seconds = 0;
+  options.rounds.least_rounds = options.rounds.most_rounds = 7;
+  i64 asked = 0;
+  options.settle = [&](i64 threads) {
+    EXPECT_EQ(threads, 3);
+    return ++asked % 2 == 0;
+  };
+  const Outcome outcome = run_suite(cases("x,g,2,3,4,nn,f16\n"), ours, peers, options).at(0);
+  EXPECT_GE(asked, 2 * (1 + 7));  // to calibrate, and the rounds
+  EXPECT_DOUBLE_EQ(outcome.below_speed, 0.5);
+}
+
 TEST(Harness, ProgressRunsFromNothingToAll) {
   FakePeer ours("tilewright");
   ours.add("a plan", 50);
