@@ -58,7 +58,7 @@ TEST_F(GpuCheck, AWrongOneIsNamedByTheCallThatRepeatsIt) {
   const std::string line = ran.out.substr(begin, ran.out.find('\n', begin) - begin + 1);
   const Ran again = check("--random 1 --seed 3 --from 7", "wrong");
   EXPECT_TRUE(contains(again.out, line + "C is wrong in 1 of ")) << line << again.out;
-  EXPECT_TRUE(contains(again.out, "first    C[0, 0] is ")) << again.out;
+  EXPECT_TRUE(contains(again.out, "first    C[")) << again.out;
   for (const char* const part : {" to ", "x", ", a (", ", b (", ", c (", "at an unmapped page, "})
     EXPECT_TRUE(contains(line, part)) << line;
 }

@@ -9,6 +9,7 @@
 
 #include <tilewright/gemm.hpp>
 #include "gemm/run_cuda.hpp"
+#include "gemm/turned.hpp"
 #include "tests/cuda/device/cases.hpp"
 #include "tests/oracle/judge.hpp"
 #include "tests/oracle/random.hpp"
@@ -87,10 +88,10 @@ View view_of(const Placed& placed, Type type, i64 rows, i64 cols) {
 
 /// A plan that the planner ranks without being asked for one.
 void draw_plan(Random& random, Problem& x) {
-  const tilewright::Problem problem =
-      problem_of(view_of<MatrixView>(x.a, x.in, x.m, x.k), view_of<MatrixView>(x.b, x.in, x.k, x.n),
-                 view_of<MutableMatrixView>(x.c, x.out, x.m, x.n));
-  const PlanChoice choice = gemm_detail::cuda_plan(problem, {}, 0);
+  const gemm_detail::Turned t =
+      gemm_detail::turned(view_of<MatrixView>(x.a, x.in, x.m, x.k), view_of<MatrixView>(x.b, x.in, x.k, x.n),
+                          view_of<MutableMatrixView>(x.c, x.out, x.m, x.n));
+  const PlanChoice choice = gemm_detail::cuda_plan(problem_of(t.a, t.b, t.c), {}, 0);
   x.plan = to_string(choice.plan);
   if (!once_in(random, 3)) return;
   std::vector<std::string> ranked;
