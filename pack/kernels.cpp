@@ -26,8 +26,8 @@ struct Target {
 const std::array targets = {Target{"sm_80", {{1, 163 << 10}, {1, 99 << 10}, {1, 227 << 10}}, true},
                             Target{"sm_90a", {{1, 227 << 10, true}, {1, 227 << 10}}, false}};
 
-/// Extents that every tile divides, so that rows of any stride start everywhere.
-constexpr i64 extent = 4096;
+/// Extents that every tile divides, so that rows of any stride start everywhere, and few rows of A.
+constexpr i64 extent = 4096, few = 16;
 
 /// A view of each layout class that an operand may have, its rows at multiples of `alignment` bytes.
 std::vector<MatrixView> layouts(DType type) {
@@ -75,17 +75,23 @@ void add(Found& found, const Target& target, const Plan& plan, const MatrixView&
       {name, group, unit, target.architecture, target.with_ptx, config.shared_bytes()}};
 }
 
-/// The kernels of all plans that the planner ranks for these operands.
-void add_candidates(Found& found, const Target& target, const MatrixView& a, const MatrixView& b, DType output) {
-  const MatrixView by_rows{nullptr, output, extent, extent, extent, 1};
-  for (const MatrixView& c : {by_rows, by_rows.transposed()}) {
-    const Problem problem = problem_of(a, b, c);
-    for (const plan::GpuDescription& device : target.devices) {
-      const PlanChoice choice = plan::choose_gpu_plan(problem, {}, device);
-      for (const Candidate& candidate : choice.candidates) {
-        if (candidate.rejected.empty()) add(found, target, candidate.plan, a, b, output);
-      }
+void add_candidates_of(Found& found, const Target& target, const MatrixView& a, const MatrixView& b,
+                       const MatrixView& c) {
+  const Problem problem = problem_of(a, b, c);
+  for (const plan::GpuDescription& device : target.devices) {
+    const PlanChoice choice = plan::choose_gpu_plan(problem, {}, device);
+    for (const Candidate& candidate : choice.candidates) {
+      if (candidate.rejected.empty()) add(found, target, candidate.plan, a, b, c.type);
     }
+  }
+}
+/// The kernels of all plans that the planner ranks for these operands, and for few rows of A.
+void add_candidates(Found& found, const Target& target, const MatrixView& whole, const MatrixView& b, DType output) {
+  for (const bool all : {true, false}) {
+    MatrixView a = whole;
+    if (!all) a.rows = few;
+    add_candidates_of(found, target, a, b, {nullptr, output, a.rows, extent, extent, 1});
+    add_candidates_of(found, target, a, b, {nullptr, output, a.rows, extent, 1, extent});
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@ namespace {
 // Numbers of the driver's interface.
 enum DataType : int { float16 = 6, bfloat16 = 9 };
 enum Swizzle : int { swizzle_32 = 1, swizzle_64 = 2, swizzle_128 = 3 };
-constexpr int no_interleave = 0, promote_to_256_bytes = 3, fill_with_zeros = 0;
+constexpr int no_interleave = 0, promote_to_128_bytes = 2, promote_to_256_bytes = 3, fill_with_zeros = 0;
 
 /// One axis of a map: elements, elements from one to the next, and those of a box. The first axis' are adjacent.
 struct Axis {
@@ -29,11 +30,14 @@ TensorMap encode(const void* data, DType type, const std::array<Axis, Axes>& axe
   std::array<unsigned long long, Axes> extents{}, strides{};
   std::array<unsigned, Axes> box{}, steps{};
   std::string text;
+  // What the L2 brings around a row of a box. Of rows that begin inside of a line it is twice the lines already.
+  bool whole_lines = reinterpret_cast<std::uintptr_t>(data) % 256 == 0;
   for (std::size_t i = 0; i < Axes; ++i) {
     const auto& [extent, stride, wanted] = axes[i];
     extents[i] = static_cast<unsigned long long>(std::max<i64>(extent, 1));  // 0 would be refused
     // So would be a stride that is never taken and could not be.
     if (i > 0) strides[i - 1] = static_cast<unsigned long long>(extent > 1 ? stride * element : chunk);
+    whole_lines = whole_lines && (i == 0 || strides[i - 1] % 256 == 0);
     box[i] = static_cast<unsigned>(i == 0 ? span * chunk / element : wanted);
     steps[i] = 1;
     text += fmt::format("{}{} elements{}, boxes of {}", i == 0 ? "" : "; ", extents[i],
@@ -50,7 +54,7 @@ TensorMap encode(const void* data, DType type, const std::array<Axis, Axes>& axe
                                          span == 8   ? swizzle_128
                                          : span == 4 ? swizzle_64
                                                      : swizzle_32,
-                                         promote_to_256_bytes, fill_with_zeros),
+                                         whole_lines ? promote_to_256_bytes : promote_to_128_bytes, fill_with_zeros),
         fmt::format("cuTensorMapEncodeTiled({})", text));
   return map;
 }

@@ -129,14 +129,17 @@ std::vector<Movers> boxed_movers(const Problem& problem) {
   const bool a_classes = a_has_classes(problem), b_classes = b_has_classes(problem);
   // Every so many-th row of C is stored in adjacent elements if C's rows are such, and so are columns.
   const bool by_columns = stored_by_columns(problem);
-  const bool early_a = a_classes && !by_columns && b_along_n(problem);
+  // Classes of few rows are tiles that are mostly empty.
+  const bool few_rows = problem.m < 32 * row_classes(problem.a), few_columns = problem.n < 32 * row_classes(problem.b);
+  const bool early_a = a_classes && !by_columns && b_along_n(problem) && !few_rows;
   const bool early_b = b_classes && by_columns && a_along_m(problem);
   if ((a_boxes && b_boxes) || (b_boxes && early_a) || (a_boxes && early_b)) return {{Mover::tma, Mover::tma}};
   std::vector<Movers> ways;
   if (b_boxes && may_stay_raw(problem.a)) ways.push_back({Mover::realign, Mover::tma});
   if ((a_boxes || a_classes) && may_stay_raw(problem.b)) ways.push_back({Mover::tma, Mover::realign});
   if (!b_boxes && b_classes && may_stay_raw(problem.a)) {
-    ways.insert(by_columns && !a_boxes ? ways.begin() : ways.end(), {Mover::realign, Mover::tma});
+    const bool first = !a_boxes && !few_columns && (by_columns || few_rows);
+    ways.insert(first ? ways.begin() : ways.end(), {Mover::realign, Mover::tma});
   }
   if (ways.empty() && b_has_phases(problem) && may_stay_raw(problem.a) && a_along_m(problem) &&
       problem.k >= most_phases) {
@@ -204,14 +207,15 @@ void set_team(Plan& plan, const GpuTile& entry, const Problem& problem, const Pl
 bool by_default(const Plan& plan, const Problem& problem) {
   constexpr TileShape boxes[] = {{64, 64, 64}, {64, 128, 64}, {128, 128, 64}, {128, 256, 64}};
   constexpr TileShape in_classes[] = {{64, 128, 64}, {128, 128, 64}, {128, 192, 64}};
+  constexpr TileShape columns_in_classes[] = {{64, 128, 64}, {128, 192, 64}};  // of a C by columns: rare
   constexpr TileShape raw[] = {{64, 128, 64}, {128, 256, 64}};
   const auto is_in = [](const auto& tiles, const TileShape& tile) {
     return std::ranges::find(tiles, tile) != std::end(tiles);
   };
   if (boxed(plan)) {
     if (plan.a != plan.b) return is_in(raw, product_tile(plan));
-    const bool classes = a_in_classes(problem, plan) || b_in_classes(problem, plan);
-    return classes ? is_in(in_classes, plan.tile) : is_in(boxes, plan.tile);
+    if (b_in_classes(problem, plan)) return is_in(columns_in_classes, plan.tile);
+    return a_in_classes(problem, plan) ? is_in(in_classes, plan.tile) : is_in(boxes, plan.tile);
   }
   if (plan.a == Mover::gather || plan.b == Mover::gather) return plan.tile == gathered_tile(problem.input);
   const bool rare = converts(problem) || !problem.a.forward || !problem.b.forward;
