@@ -108,10 +108,11 @@ i64 least_stages(const Plan& plan) { return !boxed(plan) ? 1 : plan.a == plan.b 
 // Plans that are taken without being asked for are few: the kernel of each, for all element types and layouts, is
 // compiled ahead into the kernel pack (pack/). Whatever a request names is taken beyond them.
 constexpr TileShape short_tile{16, 64, 64}, middle_tile{64, 64, 64};
-/// wgmma takes raw rows from registers, which are too few for more of K.
+/// wgmma takes raw rows from registers, which are too few for more of K; mma.sync is faster with two programs on a
+/// multiprocessor than with longer steps.
 TileShape large_tile(const Plan& plan, DType input) {
-  const bool raw = plan.mma == Mma::wgmma && settles(plan);
-  return {128, 128, input == DType::f32 || raw ? 32 : 64};
+  const bool shorter = plan.mma == Mma::mma_sync || settles(plan);
+  return {128, 128, input == DType::f32 || shorter ? 32 : 64};
 }
 /// Elements that are gathered wait in registers: the largest tiles under which none is spilled.
 constexpr TileShape gathered_tile(DType input) { return input == DType::f32 ? TileShape{64, 32, 32} : middle_tile; }
@@ -172,7 +173,7 @@ Movers default_movers(const Problem& problem, const GpuTile& entry, const PlanRe
   const auto one_of = [&](Mover mover) { return own.a == mover || own.b == mover; };
   if (one_of(Mover::gather)) return {Mover::gather, Mover::gather};
   const i64 better = std::max(problem.a.alignment, problem.b.alignment);
-  const bool packed = tile == middle_tile || (!gpu.wgmma && tile == TileShape{128, 128, 64});
+  const bool packed = tile == middle_tile || (!gpu.wgmma && tile == TileShape{128, 128, 32});
   const bool apart = !packed && better == widest_copy && problem.output == problem.input;
   if (one_of(Mover::realign) && !apart) return {Mover::realign, Mover::realign};
   return own;
