@@ -284,11 +284,16 @@ std::string record_text(const Json& record) {
   return text + "\n}\n";
 }
 
-void check_record_path(const fs::path& path) {
+void check_record_path(const fs::path& path, const std::vector<fs::path>& others) {
   std::error_code none;
   const auto status = fs::status(path, none);
   if (fs::exists(status) && !fs::is_regular_file(status)) refuse(path, "it is not a regular file");
   if (!path.has_filename()) refuse(path, "give the name of a file");
+  for (const fs::path& other : others) {
+    if (fs::equivalent(path, other, none) || path.lexically_normal() == other.lexically_normal()) {
+      refuse(path, fmt::format("it is {}, which this run needs as well", other.string()));
+    }
+  }
   if (!fs::is_directory(folder_of(path), none))
     refuse(path, fmt::format("the folder {} does not exist", folder_of(path).string()));
   if (access(folder_of(path).c_str(), W_OK) != 0) refuse(path, "its folder cannot be written to");

@@ -55,7 +55,8 @@ std::string suite_text(std::span<const Case> cases);
 
 /// Writes the file whole or not at all. Throws Error file_open.
 void write_record(const std::filesystem::path& path, const std::string& text);
-/// Refuses a file that could not be written, before time is spent. Throws Error file_open.
-void check_record_path(const std::filesystem::path& path);
+/// Refuses a file that could not be written, and one of others, which a run reads or writes besides, before time is
+/// spent. Throws Error file_open.
+void check_record_path(const std::filesystem::path& path, const std::vector<std::filesystem::path>& others = {});
 
 }  // namespace tilewright::bench

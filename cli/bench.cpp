@@ -114,9 +114,13 @@ void check_peers(const std::vector<std::string>& names, const std::string& targe
 
 /// Where results go is made sure of before time is spent.
 void check_outputs(const BenchArguments& arguments) {
-  if (arguments.json) bench::check_record_path(*arguments.json);
-  if (arguments.html) bench::check_record_path(*arguments.html);
-  if (arguments.sweep) bench::check_record_path(*arguments.sweep);
+  std::vector<std::filesystem::path> taken;
+  if (arguments.suite) taken.emplace_back(*arguments.suite);
+  for (const std::optional<std::string>* path : {&arguments.json, &arguments.html, &arguments.sweep}) {
+    if (!*path) continue;
+    bench::check_record_path(**path, taken);
+    taken.emplace_back(**path);
+  }
 }
 
 void write_outputs(const BenchArguments& arguments, const std::string& record) {

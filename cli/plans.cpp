@@ -1,6 +1,7 @@
 // `tilewright plans`: the plans of a problem, predicted and measured. The work is in src/plan/candidates.cpp and
 // bench/plans.cpp.
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -129,7 +130,9 @@ int plans(const PlansArguments& arguments) {
   run.measured = arguments.measure;
   run.run.seconds = arguments.on_gpu() ? gpu_seconds : cpu_seconds;
   if (arguments.seconds) run.run.seconds = parse_seconds(*arguments.seconds);
-  if (arguments.json) bench::check_record_path(*arguments.json);
+  std::vector<std::filesystem::path> taken;
+  if (arguments.suite) taken.emplace_back(*arguments.suite);
+  if (arguments.json) bench::check_record_path(*arguments.json, taken);
   if (arguments.cache) cuda::set_cache_folder(*arguments.cache);
 
   std::unique_ptr<bench::GpuBench> gpu;

@@ -136,6 +136,9 @@ TEST(Record, FileAppearsWholeOrNotAtAll) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
   EXPECT_THROW(check_record_path(folder / "none" / "a.json"), Error);
   EXPECT_THROW(check_record_path(folder), Error);
+  EXPECT_THROW(check_record_path(folder / "a.json", {folder / "." / "a.json"}), Error) << "what the run reads";
+  EXPECT_THROW(check_record_path(folder / "b.json", {folder / "b.json"}), Error) << "two files, neither there yet";
+  check_record_path(folder / "b.json", {folder / "a.json"});
   EXPECT_THROW(write_record(folder / "none" / "a.json", "x"), Error);
   EXPECT_THROW(write_record(folder, "x"), Error);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
