@@ -31,7 +31,8 @@ struct Key {
   Problem problem;
   PlanRequest request;
   int device = -1, a_axis = 0, b_axis = 0;
-  std::string epilogue;  // its type
+  std::string epilogue;  // its type, and its size
+  std::size_t epilogue_bytes = 1;
   friend bool operator==(const Key&, const Key&) = default;
 
   std::size_t slot(std::size_t slots) const {
@@ -116,8 +117,13 @@ void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, 
               const GemmOptions& options, const Epilogue& epilogue) {
   // As many as the shapes of a large model; two that meet in one place only take turns.
   static thread_local std::array<Ready, 64> kept;
-  const Key key{
-      problem, options.plan, device, gather_axis(problem.a, a), gather_axis(problem.b, b), std::string(epilogue.type)};
+  const Key key{problem,
+                options.plan,
+                device,
+                gather_axis(problem.a, a),
+                gather_axis(problem.b, b),
+                std::string(epilogue.type),
+                epilogue.bytes};
   Ready& ready = kept[key.slot(kept.size())];
   if (ready.key != key) ready = make_ready(key, a, b, epilogue);
   if (ready.tiles == 0) return;
@@ -127,7 +133,7 @@ void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, 
   const CudaArgs args = cuda_args(product.left, product.right, product.out);
   const void* const given = ready.parts ? static_cast<const void*>(ready.parts.get()) : &args;
   cuda::enqueue(ready.loaded, {ready.tiles}, ready.plan.order, options.stream,
-                epilogue.object == nullptr ? &plain : epilogue.object, given, &ready.maps);
+                epilogue.type.empty() ? &plain : epilogue.object, given, &ready.maps);
 }
 
 }  // namespace tilewright::gemm_detail

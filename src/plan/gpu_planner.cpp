@@ -133,7 +133,7 @@ std::vector<Movers> boxed_movers(const Problem& problem) {
   // Classes of few rows are tiles that are mostly empty.
   const bool few_rows = problem.m < 32 * row_classes(problem.a), few_columns = problem.n < 32 * row_classes(problem.b);
   const bool early_a = a_classes && !by_columns && b_along_n(problem) && !few_rows;
-  const bool early_b = b_classes && by_columns && a_along_m(problem);
+  const bool early_b = b_classes && by_columns && a_along_m(problem) && !few_columns;
   if ((a_boxes && b_boxes) || (b_boxes && early_a) || (a_boxes && early_b)) return {{Mover::tma, Mover::tma}};
   std::vector<Movers> ways;
   if (b_boxes && may_stay_raw(problem.a)) ways.push_back({Mover::realign, Mover::tma});
@@ -219,7 +219,9 @@ bool by_default(const Plan& plan, const Problem& problem) {
     return a_in_classes(problem, plan) ? is_in(in_classes, plan.tile) : is_in(boxes, plan.tile);
   }
   if (plan.a == Mover::gather || plan.b == Mover::gather) return plan.tile == gathered_tile(problem.input);
-  const bool rare = converts(problem) || !problem.a.forward || !problem.b.forward;
+  const bool odd_bytes = std::min(problem.a.alignment, problem.b.alignment) < size_of(problem.input);
+  const bool boxable = problem.input == DType::f32 || fits_boxes(problem);
+  const bool rare = converts(problem) || !problem.a.forward || !problem.b.forward || odd_bytes || !boxable;
   if (plan.tile == middle_tile || rare) return plan.tile == middle_tile;
   // Where boxes bring an operand, or would of a longer sum, large tiles of copies are never faster.
   if (plan.mma == Mma::wgmma && (problem.k < most_phases || !boxed_movers(problem).empty())) return false;

@@ -202,14 +202,62 @@ TEST(DefaultKernels, HoldEveryDefaultPlan) {
       plan::GpuDescription gpu;
     } devices[] = {{"sm_90a", {132, 227 << 10, true}}, {"sm_80", {108, 163 << 10}}, {"sm_80", {46, 99 << 10}}};
     for (const auto& [architecture, gpu] : devices) {
-      const Plan chosen = plan::choose_gpu_plan(problem_of(a, b, c), {}, gpu).plan;
+      const Problem problem = problem_of(a, b, c);
+      const Plan chosen = plan::choose_gpu_plan(problem, {}, gpu).plan;
       const gemm_detail::CudaKernel kernel = gemm_detail::cuda_kernel(chosen, a, b, output);
       const cuda::Config config = cuda::config_of(kernel.how, kernel.needs, architecture);
       const std::string unit = cuda::unit_of(kernel.text, config, kernel.kernel_bytes, kernel.args_bytes);
+      const bool phases = plan::b_in_phases(problem, chosen);
+      const bool classes = plan::a_in_classes(problem, chosen) || plan::b_in_classes(problem, chosen);
+      ASSERT_EQ(config.in_phases(), phases) << to_string(chosen) << " for a " << to_string(a) << ", b " << to_string(b);
+      ASSERT_EQ(config.in_parts(), phases || classes) << to_string(chosen) << " for a " << to_string(a);
       ASSERT_TRUE(packed.contains(architecture + unit))
           << to_string(chosen) << " for a " << to_string(a) << ", b " << to_string(b) << ", " << architecture;
     }
   }
+}
+
+/// Planner and kernel see the same ways in every layout, also of a single row, column or element.
+TEST(DefaultKernels, TakeTheWaysThatPlansSay) {
+  constexpr plan::GpuDescription gpu{132, 227 << 10, true};
+  int taken = 0;
+  const auto expect_same = [&](const char* text, const MatrixView& a, const MatrixView& b, const MatrixView& c) {
+    const Problem problem = problem_of(a, b, c);
+    Plan plan;
+    try {
+      plan = plan::choose_gpu_plan(problem, parse_plan(text), gpu).plan;
+    } catch (const Error&) {  // does not suit these layouts
+      return;
+    }
+    ++taken;
+    const gemm_detail::CudaKernel kernel = gemm_detail::cuda_kernel(plan, a, b, c.type);
+    const cuda::Config config = cuda::config_of(kernel.how, kernel.needs, "sm_90a");
+    const bool phases = plan::b_in_phases(problem, plan);
+    const bool classes = plan::a_in_classes(problem, plan) || plan::b_in_classes(problem, plan);
+    ASSERT_EQ(config.in_phases(), phases) << text << " for a " << to_string(a) << ", b " << to_string(b);
+    ASSERT_EQ(config.in_parts(), phases || classes) << text << " for a " << to_string(a) << ", b " << to_string(b);
+  };
+  for (const i64 m : {1, 2, 9}) {
+    for (const i64 n : {1, 2, 9}) {
+      for (const i64 k : {1, 2, 9}) {
+        for (int which = 0; which < 64; ++which) {
+          const auto operand = [&](i64 rows, i64 cols, int bits) {  // transposed or not; odd, aligned; off by one
+            const i64 gap = bits / 2 % 2 == 0 ? 16 : 17;
+            const auto base = reinterpret_cast<const void*>(std::uintptr_t{4096} + (bits / 4 % 2 == 0 ? 0u : 2u));
+            return bits % 2 == 0 ? MatrixView{base, DType::f16, rows, cols, gap, 1}
+                                 : MatrixView{base, DType::f16, rows, cols, 1, gap};
+          };
+          const MatrixView a = operand(m, k, which % 8), b = operand(k, n, which / 8);
+          for (const char* const text :
+               {"128x128x64 a=tma b=tma", "128x128x64 a=tma b=realign", "128x128x64 a=realign b=tma", "128x128x64"}) {
+            expect_same(text, a, b, {nullptr, DType::f16, m, n, n, 1});
+            expect_same(text, a, b, {nullptr, DType::f16, m, n, 1, m});
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GT(taken, 3000);
 }
 
 }  // namespace

@@ -146,6 +146,7 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
        {{136, 257, 77}, {1504, 600, 130}},
        {transposed},
        {packed, by_1, off_by_one, transposed_by_1}},
+      {"a=tma b=realign", {{1, 300, 1}, {1, 1, 1}}, {off_by_one}, {off_by_one}},  // both axes of A are adjacent
       {"a=tma b=tma", {{136, 131, 77}, {1504, 600, 130}, {264, 131, 1025}}, {transposed}, {transposed_by_1}},
       {"a=realign b=tma", tt, {transposed, transposed_by_1, by_1, off_by_one}, {transposed_by_1}},
       {"a=realign b=tma",
