@@ -157,6 +157,10 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
        any,
        {by_1, by_2, by_4, off_by_one},
        {packed, by_1, transposed, transposed_by_1, off_by_one}}};
+  std::size_t turn = 0;  // reduced: each tile has one pair of layouts, and the next tile the next
+  const auto taken = [&](const std::vector<std::size_t>& all, std::size_t number) {
+    return reduced ? std::vector<std::size_t>{all[number % all.size()]} : all;
+  };
   for (const Odd& o : odd) {
     for (const Shape& s : o.shapes) {
       if (reduced && s.m > 300) continue;
@@ -164,8 +168,9 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
         const plan::Team& team = o.movers == "a=tma b=tma" ? tile.tma : tile.raw;
         const i64 left_rows = o.movers == "a=tma b=realign" ? tile.tile.n : tile.tile.m;
         if (team.warps == 0 || (o.movers != "a=tma b=tma" && left_rows > 128)) continue;
-        for (const std::size_t a : o.a) {
-          for (const std::size_t b : o.b) {
+        ++turn;
+        for (const std::size_t a : taken(o.a, turn)) {
+          for (const std::size_t b : taken(o.b, turn / o.a.size())) {
             const Type in = reduced || (a + b) % 3 != 0 ? Type::f16 : Type::bf16;
             const Type out = (a + b) % 4 == 0 ? Type::f32 : in;
             const Layout* const lc = &outputs[static_cast<std::size_t>(random.whole(0, 6))];
