@@ -134,7 +134,7 @@ TEST(Command, ARepeatedOptionIsNamed) {
 
 TEST(Command, GridsOfAGpuThatCannotBeCountedAreRefused) {
   expect_refused({"explain", "--m", "549755813888", "--n", "549755813888", "--k", "64", "--target", "cuda"},
-                 {"a grid of 4294967296 x 4294967296 tiles has 2^63 programs or more"});
+                 {"a grid of 8589934592 x 8589934592 tiles has 2^63 programs or more"});
 }
 
 TEST(Command, BrokenStandardOutputIsAnError) {
