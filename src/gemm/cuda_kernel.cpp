@@ -120,12 +120,12 @@ CudaKernel cuda_kernel(const Plan& plan, const MatrixView& a, const MatrixView& 
   const int bytes = plan::copy_bytes(problem_of(a, b, {nullptr, output, a.rows, b.cols, b.cols, 1}), plan);
   kernel.how.tensor = plan.mma == Mma::wgmma ? cuda::Tensor::wgmma : cuda::Tensor::mma_sync;
   // Which axis is the adjacent one is decided by A and B as they are: of a single element both are.
-  kernel.how.moves[0] = move_of(plan.a, a, bytes);
-  kernel.how.moves[1] = move_of(plan.b, b, bytes);
+  cuda::Move of_a = move_of(plan.a, a, bytes), of_b = move_of(plan.b, b, bytes);
   if (transposes(plan)) {
-    std::swap(kernel.how.moves[0], kernel.how.moves[1]);
-    for (cuda::Move& move : {std::ref(kernel.how.moves[0]), std::ref(kernel.how.moves[1])}) move.axis = 1 - move.axis;
+    of_a.axis = 1 - of_a.axis, of_b.axis = 1 - of_b.axis;
+    std::swap(of_a, of_b);
   }
+  kernel.how.moves[0] = of_a, kernel.how.moves[1] = of_b;
   kernel.needs = a.type == DType::f16    ? needs_of_input<f16>(plan, output)
                  : a.type == DType::bf16 ? needs_of_input<bf16>(plan, output)
                                          : needs_of_input<float>(plan, output);
