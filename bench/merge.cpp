@@ -178,7 +178,7 @@ std::string merged_json(const std::vector<std::string>& records, const std::vect
     joined["geometric_means"] = means_json(outcomes);
     return record_text(joined);
   } catch (const Json::exception& error) {
-    refuse(names[at], error.what());
+    refuse(at < names.size() ? names[at] : names.front(), error.what());  // behind the last: what all make together
   }
 }
 

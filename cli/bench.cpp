@@ -116,6 +116,7 @@ void check_peers(const std::vector<std::string>& names, const std::string& targe
 void check_outputs(const BenchArguments& arguments) {
   std::vector<std::filesystem::path> taken;
   if (arguments.suite) taken.emplace_back(*arguments.suite);
+  taken.insert(taken.end(), arguments.merge.begin(), arguments.merge.end());
   for (const std::optional<std::string>* path : {&arguments.json, &arguments.html, &arguments.sweep}) {
     if (!*path) continue;
     bench::check_record_path(**path, taken);

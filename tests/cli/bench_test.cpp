@@ -1,6 +1,8 @@
 // `tilewright bench` from the outside. Nothing here depends on a time, nor on a peer being installed.
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "tests/cli/command.hpp"
 
 namespace tilewright::test {
@@ -114,6 +116,11 @@ TEST(CommandBench, RefusesWrongUse) {
   refused({"--merge", "tiny.csv"}, "tiny.csv: it is not JSON");
   refused({"--merge", "a.json", "b.json", "--suite", "tiny.csv"}, "--merge measures nothing; leave --suite out");
   refused({"--merge"}, "--merge needs a value");
+  refused({"--merge", "tiny.csv", "--html", "./tiny.csv"}, "which this run needs as well");
+  std::ofstream(folder.path() / "typed.json")
+      << R"({"device": "d", "cases": [{"name": "a", "group": "g", "m": "three", "n": 1,
+    "k": 1, "layout": "nn", "types": "f16", "threads": 1, "contenders": {}}]})";
+  refused({"--merge", "typed.json"}, "typed.json: ");
 }
 
 TEST(CommandBench, ASweepIsDrawn) {
