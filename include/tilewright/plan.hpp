@@ -70,6 +70,7 @@ struct Plan {
   i64 warps = 1;   // threads that share one program; 1 on a CPU
   i64 stages = 1;  // blocks of K in flight; 1 on a CPU
   i64 teams = 1;   // programs that a block of threads works on in turn, under tma: while one stores, another multiplies
+  i64 cluster = 1;  // blocks of threads, 1 or 2, that bring once what their programs have in common, under tma
   Order order;
   Split split;
   Mover a = Mover::pack, b = Mover::pack;
@@ -80,7 +81,7 @@ struct Plan {
 /// The fields that a plan's text names; the planner chooses the others.
 struct PlanRequest {
   std::optional<TileShape> tile;
-  std::optional<i64> warps, stages, teams;
+  std::optional<i64> warps, stages, teams, cluster;
   std::optional<Order> order;
   std::optional<Split> split;
   std::optional<Mover> a, b;
@@ -108,7 +109,8 @@ enum class UnitAxis : unsigned char { none, k, mn, both };
 struct LayoutClass {
   UnitAxis unit = UnitAxis::none;
   i64 alignment = 0;
-  bool forward = true;  // no stride is negative, or 0
+  bool forward = true;      // no stride is negative, or 0
+  bool whole_lines = true;  // every row starts at a multiple of 128 bytes, a line of a GPU's L2
   friend constexpr bool operator==(const LayoutClass&, const LayoutClass&) = default;
 };
 /// The class of a view: of a with k_axis_is_cols = true, of b and c with false. (c has no K: its class then says "mn"

@@ -59,6 +59,7 @@ const char* fill(Driver& d) {
   need(d.stream_synchronize, "cuStreamSynchronize");
   need(d.thread_exchange_stream_capture_mode, "cuThreadExchangeStreamCaptureMode");
   find(d.tensor_map_encode_tiled, "cuTensorMapEncodeTiled");
+  find(d.launch_kernel_ex, "cuLaunchKernelEx");
   return missing;
 }
 

@@ -56,6 +56,18 @@ enum class PointerAttribute : int { memory_type = 2, device = 9 };
 enum class MemoryType : unsigned int { unknown = 0, host = 1, device = 2, array = 3, unified = 4 };
 enum class CaptureMode : int { global = 0, thread_local_ = 1, relaxed = 2 };
 
+/// A launch in clusters of blocks, as the driver's interface has it.
+struct LaunchAttribute {
+  enum class Id : int { cluster_dimension = 4 } id;
+  alignas(8) unsigned value[16];
+};
+struct LaunchConfig {
+  unsigned grid[3], block[3], shared_bytes;
+  Stream stream;
+  const LaunchAttribute* attributes;
+  unsigned attribute_count;
+};
+
 /// The entry points, by their names in the driver's interface without the prefix `cu`.
 struct Driver {
   Result (*init)(unsigned flags);
@@ -85,6 +97,8 @@ struct Driver {
   Result (*launch_kernel)(Function function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
                           unsigned block_y, unsigned block_z, unsigned shared_bytes, Stream stream, void** parameters,
                           void** extra);
+  /// Null where the driver is older than compute capability 9.0.
+  Result (*launch_kernel_ex)(const LaunchConfig* config, Function function, void** parameters, void** extra);
   Result (*mem_alloc)(Address* address, std::size_t bytes);
   Result (*mem_free)(Address address);
   Result (*mem_host_alloc)(void** address, std::size_t bytes, unsigned flags);

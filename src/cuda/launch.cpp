@@ -259,13 +259,26 @@ void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, v
   void* parameters[] = {const_cast<void*>(kernel), const_cast<void*>(args), const_cast<tile::Grid*>(&grid),
                         const_cast<Order*>(&order), const_cast<TensorMaps*>(maps)};
   const auto programs = static_cast<unsigned>(grid.programs());
-  const unsigned blocks = loaded.most_blocks > 0 ? std::min(programs, loaded.most_blocks) : programs;
+  unsigned blocks = loaded.most_blocks > 0 ? std::min(programs, loaded.most_blocks) : programs;
   const CurrentDevice current(loaded.device);
-  const Result result = driver().launch_kernel(loaded.function, blocks, 1, 1, loaded.threads, loaded.thread_rows, 1,
-                                               loaded.shared_bytes, static_cast<Stream>(stream), parameters, nullptr);
+  Result result = success;
+  if (loaded.cluster > 1) {
+    blocks -= blocks % loaded.cluster;
+    const LaunchAttribute cluster{LaunchAttribute::Id::cluster_dimension, {loaded.cluster, 1, 1}};
+    const LaunchConfig config{{blocks, 1, 1},
+                              {loaded.threads, loaded.thread_rows, 1},
+                              loaded.shared_bytes,
+                              static_cast<Stream>(stream),
+                              &cluster,
+                              1};
+    result = driver().launch_kernel_ex(&config, loaded.function, parameters, nullptr);
+  } else {
+    result = driver().launch_kernel(loaded.function, blocks, 1, 1, loaded.threads, loaded.thread_rows, 1,
+                                    loaded.shared_bytes, static_cast<Stream>(stream), parameters, nullptr);
+  }
   if (result != success) {  // words are put together for a failure alone
-    check(result, fmt::format("cuLaunchKernel({} blocks of {} threads, {} bytes of shared memory)", blocks,
-                              loaded.threads * loaded.thread_rows, loaded.shared_bytes));
+    check(result, fmt::format("cuLaunchKernel({} blocks of {} threads, {} bytes of shared memory, clusters of {})",
+                              blocks, loaded.threads * loaded.thread_rows, loaded.shared_bytes, loaded.cluster));
   }
 }
 

@@ -14,6 +14,7 @@ struct Loaded {
   int device = 0;
   unsigned threads = 0, thread_rows = 1, shared_bytes = 0;  // of a block
   unsigned most_blocks = 0;                                 // that share out the programs; 0: a block is a program
+  unsigned cluster = 1;                                     // blocks that run side by side: pairs of programs
 };
 
 /// What device code knows of a launch on an architecture: what multiplies there, and the shared memory of a program.

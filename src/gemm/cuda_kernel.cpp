@@ -95,13 +95,14 @@ std::unique_ptr<cuda::Parts<CudaArgs>> cuda_parts(const Problem& problem, const 
   if (plan::b_in_phases(problem, plan)) {
     parts->columns = static_cast<u32>(plan::own_columns(problem, plan));
     map(product.right, tile::phases_of(product.right.rows, product.right.row_stride * size_of(problem.input)),
-        plan.tile.k, plan.tile.n);
+        plan.tile.k / plan.cluster, plan.tile.n);
     return parts;
   }
   // Rows of the left operand, or columns of the right one: B, or A^T.
   const bool of_b = plan::b_in_classes(problem, plan), left = !of_b && !transposes(plan);
+  const i64 rows = of_b ? plan.tile.n : plan.tile.m;
   map(left ? product.left : product.right.transposed(), plan::classes_of(problem, plan),
-      of_b ? plan.tile.n : plan.tile.m, plan.tile.k);
+      left ? rows : rows / plan.cluster, plan.tile.k);
   return parts;
 }
 

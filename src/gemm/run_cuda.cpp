@@ -63,7 +63,11 @@ struct Ready {
     const cuda::CurrentDevice current(loaded.device);
     const TileShape& tile = product.tile;
     if (moves[0].via == cuda::Via::tma) maps.of[0] = cuda::tensor_map(product.left, tile.m, tile.k, moves[0].axis);
-    if (moves[1].via == cuda::Via::tma) maps.of[1] = cuda::tensor_map(product.right, tile.k, tile.n, moves[1].axis);
+    if (moves[1].via == cuda::Via::tma) {
+      // Each block of a cluster brings its part of the rows of a block.
+      const i64 parts = plan.cluster, n = moves[1].axis == 0 ? tile.n / parts : tile.n;
+      maps.of[1] = cuda::tensor_map(product.right, moves[1].axis == 1 ? tile.k / parts : tile.k, n, moves[1].axis);
+    }
     if (moves[0].via == cuda::Via::classes || moves[1].via == cuda::Via::classes) {
       parts = cuda_parts(key.problem, plan, product);
     }
@@ -82,6 +86,7 @@ Ready make_ready(const Key& key, const MatrixView& a, const MatrixView& b, const
   kernel.how.device = key.device;
   std::copy_n(kernel.how.moves, 2, ready.moves);
   ready.loaded = cuda::load_kernel(kernel.text, kernel.how, kernel.needs, kernel.kernel_bytes, kernel.args_bytes);
+  ready.loaded.cluster = static_cast<unsigned>(plan.cluster);
   return ready;
 }
 

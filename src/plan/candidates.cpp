@@ -9,7 +9,8 @@ namespace tilewright::plan {
 namespace {
 
 /// What `all` asks of a GPU beside the table's own teams.
-constexpr i64 searched_warps[] = {4, 8}, searched_stages[] = {2, 3, 4, 6, 8, 12}, searched_teams[] = {1, 2};
+constexpr i64 searched_warps[] = {4, 8}, searched_stages[] = {2, 3, 4, 6, 8, 12}, searched_teams[] = {1, 2},
+              searched_clusters[] = {1, 2};
 
 bool holds(const PlanList& list, const Plan& plan) {
   return std::ranges::find(list.plans, plan, &ListedPlan::plan) != list.plans.end();
@@ -78,9 +79,14 @@ void for_each_gpu_request(const Problem& problem, const PlanRequest& request, co
         for (const i64 warps : values(request.warps, {std::begin(searched_warps), std::end(searched_warps)})) {
           for (const i64 teams : values(request.teams, {std::begin(searched_teams), std::end(searched_teams)})) {
             if (teams > 1 && !boxes) continue;
-            for (const i64 depth : values(request.stages, stages)) {
-              one.a = a, one.b = b, one.mma = mma, one.warps = warps, one.teams = teams, one.stages = depth;
-              visit(one);
+            for (const i64 cluster :
+                 values(request.cluster, {std::begin(searched_clusters), std::end(searched_clusters)})) {
+              if (cluster > 1 && !boxes) continue;
+              for (const i64 depth : values(request.stages, stages)) {
+                one.a = a, one.b = b, one.mma = mma;
+                one.warps = warps, one.teams = teams, one.cluster = cluster, one.stages = depth;
+                visit(one);
+              }
             }
           }
         }

@@ -14,9 +14,11 @@ constexpr double memory_rate = 4.2e6;
 // way into one multiprocessor, and an output whose store nothing hides.
 constexpr double boxed_multiply_time = 0.4 / (128 * 128 * 64), boxed_byte_time = 0.9e-5;
 constexpr double boxed_store_time = 2.5 / (128 * 256);
-// A byte of rows that come by classes takes as long as so many others. Beside a left block that stays raw, a step of 64
-// elements of K takes so long, and for each output so much longer.
-constexpr double class_byte_cost = 2.7, raw_step_time = 0.26, raw_output_time = 2.36e-5;
+// A byte of rows that come by classes takes as long as so many others, and so does one of rows that begin inside of
+// lines. Beside a left block that stays raw, a step of 64 elements of K takes so long, and for each output so much
+// longer; in pairs of blocks a little less.
+constexpr double class_byte_cost = 2.7, split_line_cost = 2.2;
+constexpr double raw_step_time = 0.26, raw_output_time = 2.36e-5, paired_raw_cost = 0.94;
 // Of others: an element of K of a tile of BM x BN costs a multiprocessor BM * BN multiplications and the way of BM + BN
 // operands, each of which takes as long as so many multiplications by wgmma.
 constexpr double operand_cost = 256, multiply_time = 1 / 1.3e7;
@@ -30,22 +32,29 @@ double slowdown_of(Mma mma) { return mma == Mma::wgmma ? 1 : mma == Mma::fma ? f
 /// What a model needs of a plan, as real numbers.
 struct Amounts {
   double programs, steps, outputs, elements;  // of a tile: outputs, and operands of a step
-  double class_elements;                      // of those, the ones that come by classes
+  double boxed_bytes;                         // of a step's boxes, by what they cost
   double operand_bytes;                       // of A and B, each read once
 
   static i64 steps_of(const Problem& problem, const Plan& plan) {
     const i64 phases = b_in_phases(problem, plan) ? row_classes(problem.b) : 1;
     return phases * cdiv(cdiv(problem.k, phases), plan.tile.k);
   }
+  /// Of a byte of an operand's boxes, beside one of rows of whole lines.
+  static double byte_cost(const LayoutClass& layout, bool in_classes) {
+    return in_classes ? class_byte_cost : layout.whole_lines ? 1 : split_line_cost;
+  }
+  /// The right operand's blocks are a pair's, of which each brings half.
+  static double bytes_of(const Problem& problem, const Plan& plan) {
+    const double a = static_cast<double>(plan.tile.m) * byte_cost(problem.a, a_in_classes(problem, plan));
+    const double b = static_cast<double>(plan.tile.n) * byte_cost(problem.b, b_in_classes(problem, plan));
+    return 2 * static_cast<double>(plan.tile.k) * (a + b / static_cast<double>(plan.cluster));
+  }
   Amounts(const Problem& problem, const Plan& plan)
       : programs(static_cast<double>(tile_rows(problem, plan)) * static_cast<double>(tile_cols(problem, plan))),
         steps(static_cast<double>(steps_of(problem, plan))),
         outputs(static_cast<double>(plan.tile.m * plan.tile.n)),
         elements(static_cast<double>((plan.tile.m + plan.tile.n) * plan.tile.k)),
-        class_elements(static_cast<double>((a_in_classes(problem, plan)   ? plan.tile.m
-                                            : b_in_classes(problem, plan) ? plan.tile.n
-                                                                          : 0) *
-                                           plan.tile.k)),
+        boxed_bytes(bytes_of(problem, plan)),
         operand_bytes((static_cast<double>(problem.m) + static_cast<double>(problem.n)) *
                       static_cast<double>(problem.k) * static_cast<double>(size_of(problem.input))) {}
 };
@@ -54,11 +63,10 @@ struct Amounts {
 double boxed_microseconds(const Amounts& of, const Plan& plan, const GpuDescription& gpu) {
   const double rounds = std::ceil(of.programs / static_cast<double>(gpu.multiprocessors));
   const double edges = static_cast<double>(plan.tile.m + plan.tile.n), rate = memory_rate * edges / (edges + 64);
-  const double bytes = 2 * (of.elements + (class_byte_cost - 1) * of.class_elements);
-  const double step =
-      plan.a != plan.b
-          ? (raw_step_time + of.outputs * raw_output_time) * static_cast<double>(plan.tile.k) / 64
-          : std::max(of.outputs * static_cast<double>(plan.tile.k) * boxed_multiply_time, bytes * boxed_byte_time);
+  const double raw = (raw_step_time + of.outputs * raw_output_time) * static_cast<double>(plan.tile.k) / 64;
+  const double step = plan.a != plan.b ? raw * (plan.cluster > 1 ? paired_raw_cost : 1)
+                                       : std::max(of.outputs * static_cast<double>(plan.tile.k) * boxed_multiply_time,
+                                                  of.boxed_bytes * boxed_byte_time);
   const double store = (plan.teams > 1 ? 1 : rounds) * of.outputs * boxed_store_time;
   return launch_time + std::max(rounds * of.steps * step, of.operand_bytes / rate) + store;
 }

@@ -89,6 +89,9 @@ void check_request(const Problem& problem, const PlanRequest& request) {
   if (request.teams && (*request.teams < 1 || *request.teams > 2)) {
     throw Error(ErrorCode::plan_value, fmt::format("t{}: a block works on 1 or 2 programs at once.", *request.teams));
   }
+  if (request.cluster && (*request.cluster < 1 || *request.cluster > 2)) {
+    throw Error(ErrorCode::plan_value, fmt::format("c{}: a cluster has 1 or 2 blocks.", *request.cluster));
+  }
   if (request.split && request.split->kind != SplitKind::none) {
     unavailable("split=split_k(S) is the target cpu's. Use split=none.");
   }
@@ -201,7 +204,19 @@ void set_team(Plan& plan, const GpuTile& entry, const Problem& problem, const Pl
   }
   plan.mma = request.mma.value_or(plan.mma);
   plan.teams = request.teams.value_or(boxes ? teams : 1);
+  plan.cluster = request.cluster.value_or(1);
   plan.stages = request.stages.value_or(plan.stages);
+}
+
+/// Whether programs 2i and 2i + 1 are tiles one below the other of the product as it is multiplied, and of one class of
+/// rows: they have the right operand's blocks in common.
+bool in_pairs(const Problem& problem, const Plan& plan) {
+  if (plan.order.kind != OrderKind::grouped || plan.order.group % 2 != 0) return false;
+  if (transposes(plan)) return tile_cols(problem, plan) % 2 == 0;
+  if (!a_in_classes(problem, plan)) return tile_rows(problem, plan) % 2 == 0;
+  const tile::Classes classes = classes_of(problem, plan);
+  const bool all_short = classes.longer == 0, even_short = classes.tiles_short % 2 == 0;
+  return even_short && (all_short || classes.tiles_long % 2 == 0);
 }
 
 /// Whether a plan is one that is taken without being asked for.
@@ -279,6 +294,11 @@ std::string rejection_of(const Plan& plan, const GpuTile& entry, const Problem& 
     }
   } else if (plan.teams > 1) {
     return fmt::format("t{} wants blocks that come by tma", plan.teams);
+  } else if (plan.cluster > 1) {
+    return fmt::format("c{} wants blocks that come by tma", plan.cluster);
+  }
+  if (plan.cluster > 1 && !in_pairs(problem, plan)) {
+    return fmt::format("c{} wants pairs of tiles that share the right operand: an even number of them", plan.cluster);
   }
   const i64 accumulators = plan.tile.m * plan.tile.n / (plan.warps * warp_threads);
   if (accumulators > most_accumulators) {
@@ -393,7 +413,16 @@ PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, c
            shared_bytes_of(plan, problem.input) > gpu.shared_bytes)
       --plan.stages;
     std::string reason = rejection_of(plan, entry, problem, gpu);
-    const double microseconds = modelled_microseconds(problem, plan, gpu);
+    double microseconds = modelled_microseconds(problem, plan, gpu);
+    // Where rows are whole lines, pairs win nothing and wait for each other.
+    const bool split_lines = plan.a != plan.b || !problem.a.whole_lines || !problem.b.whole_lines;
+    if (!request.cluster && boxed(plan) && split_lines && in_pairs(problem, plan)) {
+      Plan paired = plan;
+      paired.cluster = 2;
+      if (const double time = modelled_microseconds(problem, paired, gpu); time < microseconds) {
+        plan = paired, microseconds = time;
+      }
+    }
     if (!reason.empty()) {
       rejected.push_back({plan, std::move(reason), 0});
     } else if (request.tile || by_default(plan, problem)) {

@@ -4,6 +4,7 @@
 // not unit: wide loads run upwards.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
@@ -12,11 +13,11 @@
 namespace tilewright {
 namespace {
 
-constexpr std::uint64_t widest_alignment = 16;
+constexpr std::uint64_t widest_alignment = 16, line = 128;
 
-/// The alignment, up to 16, that holds for base + i * stride (in elements) for every i of an axis.
+/// The alignment, up to a line, that holds for base + i * stride (in elements) for every i of an axis.
 std::uint64_t alignment_along(std::uint64_t base, i64 stride, i64 extent, i64 element_bytes) {
-  std::uint64_t bits = base | widest_alignment;
+  std::uint64_t bits = base | line;
   // Two's complement keeps the low bits of a product whatever its sign and size.
   if (extent > 1) bits |= static_cast<std::uint64_t>(stride) * static_cast<std::uint64_t>(element_bytes);
   return std::uint64_t{1} << std::countr_zero(bits);
@@ -46,7 +47,8 @@ LayoutClass layout_class(const MatrixView& view, bool k_axis_is_cols) {
   } else if (rows_unit || cols_unit) {
     unit = cols_unit == k_axis_is_cols ? UnitAxis::k : UnitAxis::mn;
   }
-  return {unit, static_cast<i64>(alignment), rows_forward && cols_forward};
+  return {unit, static_cast<i64>(std::min(alignment, widest_alignment)), rows_forward && cols_forward,
+          alignment >= line};
 }
 
 std::string to_string(const LayoutClass& layout) {

@@ -123,6 +123,9 @@ void check_request(const Problem& problem, const PlanRequest& request, const Cpu
   if (request.teams.value_or(1) != 1) {
     unavailable(fmt::format("t{}: a CPU program is one thread; write t1 or leave the field out.", *request.teams));
   }
+  if (request.cluster.value_or(1) != 1) {
+    unavailable(fmt::format("c{}: a CPU program is one thread; write c1 or leave the field out.", *request.cluster));
+  }
   if (request.stages.value_or(1) != 1) {
     unavailable(fmt::format("s{}: a CPU program has one block of K in flight; write s1 or leave the field out.",
                             *request.stages));

@@ -15,7 +15,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::string_view all_fields =
-    "BMxBNxBK (first), wN, sN, tN, order=linear|grouped(G), split=none|split_k(S), a= and "
+    "BMxBNxBK (first), wN, sN, tN, cN, order=linear|grouped(G), split=none|split_k(S), a= and "
     "b=pack|gather|direct|async_copy|realign|tma, mma=portable|avx2|avx512|avx512_bf16|mma_sync|wgmma|fma";
 
 constexpr std::array<std::pair<std::string_view, Mover>, 6> movers = {{{"pack", Mover::pack},
@@ -140,6 +140,8 @@ void parse_word(std::string_view word, bool first, PlanRequest& request) {
     set_once(request.stages, positive(word.substr(1), word, "sN"), word, "sN");
   } else if (is_counted(word, 't')) {
     set_once(request.teams, positive(word.substr(1), word, "tN"), word, "tN");
+  } else if (is_counted(word, 'c')) {
+    set_once(request.cluster, positive(word.substr(1), word, "cN"), word, "cN");
   } else {
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos) refuse_unknown(word);
@@ -182,9 +184,10 @@ std::string to_string(const Plan& plan) {
   const std::string order =
       plan.order.kind == OrderKind::linear ? "linear" : fmt::format("grouped({})", plan.order.group);
   const std::string split = plan.split.kind == SplitKind::none ? "none" : fmt::format("split_k({})", plan.split.parts);
-  // Teams are a matter of plans by tma alone.
+  // Teams and clusters are a matter of plans by tma alone.
   const bool boxed = plan.a == Mover::tma || plan.b == Mover::tma;
-  const std::string teams = plan.teams > 1 || boxed ? fmt::format(" t{}", plan.teams) : "";
+  std::string teams = plan.teams > 1 || boxed ? fmt::format(" t{}", plan.teams) : "";
+  if (plan.cluster > 1 || boxed) teams += fmt::format(" c{}", plan.cluster);
   return fmt::format("{}x{}x{} w{} s{}{} order={} split={} a={} b={} mma={}", plan.tile.m, plan.tile.n, plan.tile.k,
                      plan.warps, plan.stages, teams, order, split, name_in(movers, plan.a), name_in(movers, plan.b),
                      name_in(mmas, plan.mma));

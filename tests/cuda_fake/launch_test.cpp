@@ -46,6 +46,7 @@ F of_driver(const char* name) {
 }
 long launches() { return of_driver<long (*)()>("fake_launches")(); }
 int last_device() { return of_driver<int (*)()>("fake_last_device")(); }
+int last_cluster() { return of_driver<int (*)()>("fake_last_cluster")(); }
 long loads() { return of_driver<long (*)()>("fake_loads")(); }
 std::string last_image() {
   std::size_t bytes = 0;
@@ -106,6 +107,23 @@ TEST_F(FakeDriver, ThePackComesBeforeTheCache) {
   if (cuda::compiler_missing() == nullptr) keep_in_cache(unit_of(p), "cached");
   p.multiply();
   EXPECT_EQ(last_image(), "packed");
+}
+
+TEST_F(FakeDriver, PairsOfBlocksAreAMatterOfTheLaunchAlone) {
+  const Product p{256};
+  const auto asking = [](const char* plan) {
+    GemmOptions options;
+    options.plan = parse_plan(plan);
+    return options;
+  };
+  const std::string tile = to_string(plan_for(p.view(p.a), p.view(p.b), p.output()).plan).substr(0, 9);
+  cuda::use_kernel_pack(write_pack({{"g", unit_of(p), "sm_90a", image("packed")}}).string());
+  p.multiply(asking((tile + " a=tma b=tma c2").c_str()));
+  EXPECT_EQ(last_image(), "packed");
+  EXPECT_EQ(last_cluster(), 2);
+  p.multiply(asking((tile + " a=tma b=tma c1").c_str()));
+  EXPECT_EQ(last_image(), "packed");
+  EXPECT_EQ(last_cluster(), 1);
 }
 
 TEST_F(FakeDriver, TheCacheComesBeforeTheCompiler) {

@@ -38,7 +38,7 @@ std::map<unsigned long long, Block> memory;  // of the devices, by address
 std::deque<std::string> modules;
 std::atomic<long> launches = 0, loads = 0;
 std::atomic<const void*> last_function = nullptr;
-std::atomic<int> last_device = -1;
+std::atomic<int> last_device = -1, last_cluster = 0;
 int contexts[8];                          // a device's context is the address of its own
 thread_local std::vector<void*> current;  // the last one is current
 int stream_object = 0;
@@ -95,6 +95,30 @@ int device_of(unsigned long long address) {
 /// The device whose context is current; -1 if none is.
 int current_device() { return current.empty() ? -1 : static_cast<int>(static_cast<int*>(current.back()) - contexts); }
 
+/// The grid's first axis is shared out in clusters of so many blocks.
+int launch(void* function, unsigned blocks, unsigned cluster, unsigned shared_bytes, void** parameters) {
+  if (blocks == 0 || cluster == 0 || blocks % cluster != 0) return invalid_value;
+  if (const char* const product = std::getenv("FAKE_PRODUCT"))
+    multiply(*static_cast<const std::string*>(function), parameters[1], std::strcmp(product, "wrong") == 0);
+  spend(5 + shared_bytes / 1024.0);
+  last_function = function;
+  last_device = current_device();
+  last_cluster = static_cast<int>(cluster);
+  ++launches;
+  return success;
+}
+
+/// As the driver's interface has it.
+struct LaunchConfig {
+  unsigned blocks, others_of_grid[2], threads[3], shared_bytes;
+  void* stream;
+  const struct {
+    int id;
+    alignas(8) unsigned value[16];
+  } * attributes;
+  unsigned attribute_count;
+};
+
 }  // namespace
 
 extern "C" {
@@ -103,6 +127,8 @@ long fake_launches() { return launches; }
 long fake_loads() { return loads; }
 /// The device whose context was current at the last launch.
 int fake_last_device() { return last_device; }
+/// How many blocks of threads a cluster of the last launch had.
+int fake_last_cluster() { return last_cluster; }
 /// The image of the module whose function was launched last.
 const char* fake_last_image(std::size_t* bytes) {
   const auto* const image = static_cast<const std::string*>(last_function.load());
@@ -194,15 +220,16 @@ int cuTensorMapEncodeTiled(void* map, int, unsigned axes, const void* address, c
 }
 int cuFuncGetAttribute(int* value, int, void*) { return *value = 0, success; }
 int cuFuncSetAttribute(void*, int, int) { return success; }
-int cuLaunchKernel(void* function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned shared_bytes,
-                   void*, void** parameters, void**) {
-  if (const char* const product = std::getenv("FAKE_PRODUCT"))
-    multiply(*static_cast<const std::string*>(function), parameters[1], std::strcmp(product, "wrong") == 0);
-  spend(5 + shared_bytes / 1024.0);
-  last_function = function;
-  last_device = current_device();
-  ++launches;
-  return success;
+int cuLaunchKernel(void* function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned,
+                   unsigned shared_bytes, void*, void** parameters, void**) {
+  return launch(function, blocks, 1, shared_bytes, parameters);
+}
+int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** parameters, void**) {
+  unsigned cluster = 1;
+  for (unsigned i = 0; i < config->attribute_count; ++i) {
+    if (config->attributes[i].id == 4) cluster = config->attributes[i].value[0];
+  }
+  return launch(function, config->blocks, cluster, config->shared_bytes, parameters);
 }
 int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
   const int device = current_device();

@@ -197,6 +197,29 @@ TEST(GpuPlanner, DefaultPlansAreFewAndARequestGoesBeyondThem) {
   EXPECT_EQ(choose_gpu_plan(problem(512, 512, 512), parse_plan("64x32x32"), large).plan.tile, (TileShape{64, 32, 32}));
 }
 
+TEST(GpuPlanner, BlocksWorkInPairsWhereRowsBeginInsideOfLinesAndTilesAreEven) {
+  constexpr LayoutClass split_k{UnitAxis::k, 16, true, false}, split_n{UnitAxis::mn, 16, true, false};
+  const auto cluster = [](const Problem& p, std::string_view request = "") {
+    return choose_gpu_plan(p, parse_plan(request), large).plan.cluster;
+  };
+  EXPECT_EQ(cluster(problem(4096, 4096, 4096)), 1) << "rows are whole lines";
+  EXPECT_EQ(cluster(problem(4096, 4096, 4096, split_k)), 2);
+  EXPECT_EQ(cluster(problem(4096, 4096, 4096, aligned, split_n)), 2);
+  EXPECT_EQ(cluster(problem(4000, 4096, 4096, split_k), "128x128x64"), 2) << "32 rows of tiles";
+  EXPECT_EQ(cluster(problem(4100, 4096, 4096, split_k), "128x128x64"), 1) << "33 rows of tiles";
+  EXPECT_EQ(cluster(problem(4096, 4096, 4096, split_k), "order=linear"), 1) << "neighbours are side by side";
+  EXPECT_EQ(cluster(problem(4096, 4096, 4096, split_k), "order=grouped(3)"), 1);
+  EXPECT_EQ(cluster(problem(4096, 4096, 4096, split_k), "c1"), 1);
+  EXPECT_EQ(cluster(problem(4096, 4096, 4096), "c2"), 2);
+  // Rows of A by classes: pairs are of one class. B raw is the left operand: pairs are side by side in C.
+  constexpr LayoutClass odd_k{UnitAxis::k, 2, true, false}, odd_n{UnitAxis::mn, 2, true, false};
+  EXPECT_EQ(cluster(problem(2048, 4096, 512, odd_k, across), "128x128x64"), 2) << "two tiles in each of eight classes";
+  EXPECT_EQ(cluster(problem(2200, 4096, 512, odd_k, across), "128x128x64"), 1) << "three";
+  EXPECT_EQ(cluster(problem(4100, 4096, 512, aligned, odd_n), "256x128x64"), 2);
+  EXPECT_EQ(cluster(problem(4100, 4000, 512, aligned, odd_n), "256x128x64"), 2) << "32 columns of tiles";
+  EXPECT_EQ(cluster(problem(4096, 4100, 512, aligned, odd_n), "256x128x64"), 1) << "33";
+}
+
 TEST(GpuPlanner, AlignedOperandsComeByTmaWhereItExists) {
   const auto mover = [](const Problem& p, const GpuDescription& gpu) { return choose_gpu_plan(p, {}, gpu).plan.a; };
   EXPECT_EQ(mover(problem(4096, 4096, 4096), large), Mover::tma);
@@ -207,7 +230,7 @@ TEST(GpuPlanner, AlignedOperandsComeByTmaWhereItExists) {
   EXPECT_EQ(mover(problem(4096, 4096, 4096, {UnitAxis::k, 16, false}), large), Mover::async_copy) << "runs backward";
   EXPECT_EQ(mover(problem(64, 64, 64, aligned, aligned, DType::f32), large), Mover::async_copy);
   const Plan plan = choose_gpu_plan(problem(8192, 8192, 8192), parse_plan("128x128x64"), large).plan;
-  EXPECT_EQ(to_string(plan), "128x128x64 w4 s6 t2 order=grouped(8) split=none a=tma b=tma mma=wgmma");
+  EXPECT_EQ(to_string(plan), "128x128x64 w4 s6 t2 c1 order=grouped(8) split=none a=tma b=tma mma=wgmma");
   EXPECT_EQ(choose_gpu_plan(problem(512, 512, 512), parse_plan("128x128x64 a=async_copy"), large).plan.b,
             Mover::async_copy);
 }
@@ -289,6 +312,9 @@ TEST(GpuPlanner, RefusesWhatNoGpuCanDoWithTheReason) {
           "beside an operand by tma the other comes by tma or realign");
   refused("128x128x64 a=tma b=tma mma=mma_sync", ErrorCode::plan_unavailable, "tma wants mma=wgmma");
   refused("128x128x64 t2 a=async_copy", ErrorCode::plan_unavailable, "t2 wants blocks that come by tma");
+  refused("c3", ErrorCode::plan_value, "c3: a cluster has 1 or 2 blocks");
+  refused("128x128x64 a=async_copy c2", ErrorCode::plan_unavailable, "c2 wants blocks that come by tma");
+  refused("128x128x64 c2", ErrorCode::plan_unavailable, "c2 wants pairs of tiles", problem(4100, 512, 512));
   refused("128x128x64 w8 t2", ErrorCode::plan_unavailable, "2 teams of 8 warps");
   refused("128x128x64 t3", ErrorCode::plan_value, "1 or 2 programs at once");
   refused("128x128x64 a=tma b=tma", ErrorCode::plan_unavailable, "", problem(512, 512, 512), small);

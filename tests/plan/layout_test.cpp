@@ -16,11 +16,16 @@ MatrixView view(std::uintptr_t base, i64 rows, i64 cols, i64 row_stride, i64 col
   return {at(base), type, rows, cols, row_stride, col_stride};
 }
 
+/// Of a view whose rows do not all start at multiples of 128 bytes.
+LayoutClass inside_of_lines(UnitAxis unit, i64 alignment, bool forward = true) {
+  return {unit, alignment, forward, false};
+}
+
 TEST(LayoutClass, PackedRowsOfEvenAndOddLength) {
-  EXPECT_EQ(layout_class(view(64, 130, 64, 64, 1), true), (LayoutClass{UnitAxis::k, 16}));
-  EXPECT_EQ(layout_class(view(64, 130, 65, 65, 1), true), (LayoutClass{UnitAxis::k, 2}));
-  EXPECT_EQ(layout_class(view(64, 130, 68, 68, 1), true), (LayoutClass{UnitAxis::k, 8}));
-  EXPECT_EQ(layout_class(view(64, 130, 65, 65, 1, DType::f32), true), (LayoutClass{UnitAxis::k, 4}));
+  EXPECT_EQ(layout_class(view(64, 130, 64, 64, 1), true), inside_of_lines(UnitAxis::k, 16));
+  EXPECT_EQ(layout_class(view(64, 130, 65, 65, 1), true), inside_of_lines(UnitAxis::k, 2));
+  EXPECT_EQ(layout_class(view(64, 130, 68, 68, 1), true), inside_of_lines(UnitAxis::k, 8));
+  EXPECT_EQ(layout_class(view(64, 130, 65, 65, 1, DType::f32), true), inside_of_lines(UnitAxis::k, 4));
 }
 
 TEST(LayoutClass, BaseAddressAndOtherStrideTogether) {
@@ -28,6 +33,17 @@ TEST(LayoutClass, BaseAddressAndOtherStrideTogether) {
   EXPECT_EQ(layout_class(view(68, 130, 64, 64, 1), true).alignment, 4);
   EXPECT_EQ(layout_class(view(65, 130, 64, 64, 1), true).alignment, 1);
   EXPECT_EQ(layout_class(view(1 << 20, 130, 64, 1 << 20, 1), true).alignment, 16);
+}
+
+TEST(LayoutClass, WholeLinesAreMultiplesOf128Bytes) {
+  const auto whole = [](std::uintptr_t base, i64 ld, DType type = DType::f16) {
+    return layout_class(view(base, 130, 64, ld, 1, type), true).whole_lines;
+  };
+  EXPECT_TRUE(whole(128, 64));
+  EXPECT_FALSE(whole(64, 64)) << "the base";
+  EXPECT_FALSE(whole(128, 72)) << "the rows after the first";
+  EXPECT_TRUE(whole(128, 32, DType::f32));
+  EXPECT_TRUE(layout_class(view(128, 1, 64, 72, 1), true).whole_lines) << "a single row";
 }
 
 TEST(LayoutClass, WhichAxisIsUnitDependsOnTheOperand) {
@@ -42,25 +58,25 @@ TEST(LayoutClass, OnlyStrideOneIsUnit) {
     EXPECT_EQ(layout_class(view(64, 10, 20, 64, stride), true).unit, UnitAxis::none) << stride;
   }
   EXPECT_EQ(layout_class(view(64, 10, 20, -64, 1), true),
-            (LayoutClass{UnitAxis::k, 16, false}));  // flipped rows stay wide
-  EXPECT_EQ(layout_class(view(64, 10, 20, 0, 1), true), (LayoutClass{UnitAxis::k, 16, false}));  // one row, repeated
+            inside_of_lines(UnitAxis::k, 16, false));  // flipped rows stay wide
+  EXPECT_EQ(layout_class(view(64, 10, 20, 0, 1), true), inside_of_lines(UnitAxis::k, 16, false));  // one row, repeated
 }
 
 TEST(LayoutClass, AxesOfOneIndexHaveNoStride) {
-  EXPECT_EQ(layout_class(view(64, 1, 20, 12345, 1), true), (LayoutClass{UnitAxis::both, 16}));
-  EXPECT_EQ(layout_class(view(64, 20, 1, 1, -7), true), (LayoutClass{UnitAxis::both, 16}));
-  EXPECT_EQ(layout_class(view(64, 1, 1, 0, 0), true), (LayoutClass{UnitAxis::both, 16}));
+  EXPECT_EQ(layout_class(view(64, 1, 20, 12345, 1), true), inside_of_lines(UnitAxis::both, 16));
+  EXPECT_EQ(layout_class(view(64, 20, 1, 1, -7), true), inside_of_lines(UnitAxis::both, 16));
+  EXPECT_EQ(layout_class(view(64, 1, 1, 0, 0), true), inside_of_lines(UnitAxis::both, 16));
   EXPECT_EQ(layout_class(view(64, 0, 5, 9, 9), true).unit, UnitAxis::mn);
   // A single row with gaps: each element starts a column of one.
-  EXPECT_EQ(layout_class(view(64, 1, 20, 1, 4), true), (LayoutClass{UnitAxis::mn, 8}));
+  EXPECT_EQ(layout_class(view(64, 1, 20, 1, 4), true), inside_of_lines(UnitAxis::mn, 8));
 }
 
 TEST(LayoutClass, WithoutMemoryCountsAsAligned) {
   EXPECT_EQ(layout_class(view(0, 130, 64, 64, 1), true), (LayoutClass{UnitAxis::k, 16}));
   const Problem problem = problem_of(130, 70, 65, DType::f16, DType::f32, {65, 1, 70, 1, 70, 1});
-  EXPECT_EQ(problem.a, (LayoutClass{UnitAxis::k, 2}));
-  EXPECT_EQ(problem.b, (LayoutClass{UnitAxis::mn, 4}));
-  EXPECT_EQ(problem.c, (LayoutClass{UnitAxis::mn, 8}));
+  EXPECT_EQ(problem.a, inside_of_lines(UnitAxis::k, 2));
+  EXPECT_EQ(problem.b, inside_of_lines(UnitAxis::mn, 4));
+  EXPECT_EQ(problem.c, inside_of_lines(UnitAxis::mn, 8));
 }
 
 TEST(LayoutClass, AlignmentHoldsForEveryStartAndNoLargerOneDoes) {

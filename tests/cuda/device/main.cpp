@@ -1,10 +1,11 @@
 // The check of the target cuda on a device: started by tools/gpu_check.sh, a plain program that needs the driver and
 // NVRTC alone. Cases run on several threads, each with a stream of its own, so that calls meet.
 //
-//   gpu_check [--filter TEXT] [--threads N] [--reduced]
+//   gpu_check [--filter TEXT] [--without TEXT] [--threads N] [--reduced]
 //   gpu_check --random N [--seed S] [--from I] [--filter TEXT] [--threads N]
 //
 // The second multiplies N random problems instead; of one that fails, the line names the call that repeats it.
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -21,13 +22,14 @@ namespace {
 
 struct Options {
   std::string filter;
+  std::vector<std::string> without;  // names that contain one of these are left out
   int threads = 8;
   bool reduced = false;
   long long random = 0, seed = 1, from = 0;
 };
 
 constexpr const char* usage =
-    "gpu_check [--filter TEXT] [--threads N] [--reduced]\n"
+    "gpu_check [--filter TEXT] [--without TEXT] [--threads N] [--reduced]\n"
     "gpu_check --random N [--seed S] [--from I] [--filter TEXT] [--threads N]\n";
 
 Options parse(int count, char** words) {
@@ -37,6 +39,8 @@ Options parse(int count, char** words) {
     const bool more = i + 1 < count;
     if (word == "--filter" && more) {
       options.filter = words[++i];
+    } else if (word == "--without" && more) {
+      options.without.emplace_back(words[++i]);
     } else if (word == "--threads" && more) {
       options.threads = std::atoi(words[++i]);
     } else if (word == "--random" && more) {
@@ -76,7 +80,8 @@ int main(int count, char** words) {
     add_runtime_cases(all, options.reduced);
   }
   for (Case& candidate : all) {
-    if (candidate.name.find(options.filter) != std::string::npos) cases.push_back(std::move(candidate));
+    const auto has = [&](const std::string& text) { return candidate.name.find(text) != std::string::npos; };
+    if (has(options.filter) && std::ranges::none_of(options.without, has)) cases.push_back(std::move(candidate));
   }
   std::atomic<std::size_t> next = 0;
   std::atomic<int> passed = 0, failed = 0;

@@ -181,6 +181,39 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
       }
     }
   }
+  // Pairs of blocks: an even number of tiles of the left operand, in each class; of several steps and programs a block.
+  struct Paired {
+    std::string movers;
+    std::size_t a, b;
+    bool left_is_b;
+    i64 classes, short_by, other;  // rows of the left operand are so many less than whole tiles
+  };
+  const std::vector<Paired> paired = {{"a=tma b=tma", packed, packed, false, 1, 3, 264},
+                                      {"a=tma b=tma", packed, transposed, false, 1, 3, 2320},
+                                      {"a=tma b=tma", transposed, packed, false, 1, 8, 264},
+                                      {"a=tma b=tma", transposed, transposed, false, 1, 8, 264},
+                                      {"a=tma b=tma", by_1, packed, false, 8, 5, 264},
+                                      {"a=tma b=tma", transposed, transposed_by_1, false, 1, 8, 131},
+                                      {"a=realign b=tma", by_1, packed, false, 1, 3, 264},
+                                      {"a=realign b=tma", transposed_by_1, by_1, false, 1, 3, 257},
+                                      {"a=tma b=realign", by_1, by_1, true, 1, 3, 523},
+                                      {"a=tma b=realign", transposed, transposed_by_1, true, 1, 3, 264}};
+  for (const Paired& p : paired) {
+    for (const plan::GpuTile& tile : plan::gpu_tiles) {
+      const i64 left = p.left_is_b ? tile.tile.n : tile.tile.m;
+      if ((p.movers == "a=tma b=tma" ? tile.tma : tile.raw).warps == 0) continue;
+      if (p.movers != "a=tma b=tma" && left > 128) continue;
+      if (reduced && tile.tile.m * tile.tile.n > 64 * 128) continue;
+      const i64 rows = p.classes * 2 * left - p.short_by;
+      for (const i64 k : {72, 1000}) {
+        if (reduced && k > 72) continue;
+        add({p.left_is_b ? Shape{p.other, rows, k} : Shape{rows, p.other, k}, Type::f16, Type::f16, &inputs[p.a],
+             &inputs[p.b], &outputs[static_cast<std::size_t>(random.whole(0, 6))],
+             p.a % 2 == 0 ? Edge::end : Edge::begin,
+             fmt::format("{}x{}x{} c2 {}", tile.tile.m, tile.tile.n, tile.tile.k, p.movers)});
+      }
+    }
+  }
   cases.push_back({"operator.two_places", two_places});
   cases.push_back({"operator.empty", empty});
 }

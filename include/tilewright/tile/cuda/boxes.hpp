@@ -53,6 +53,12 @@ struct Phase {
   }
 };
 
+/// This block of threads among those of its cluster, one or two. Two work on tiles one below the other, which have the
+/// right operand in common: each brings a half of it to both.
+struct Pair {
+  u32 blocks, own;
+};
+
 /// The threads that bring blocks.
 inline constexpr int producer_threads = 128;
 
@@ -63,7 +69,7 @@ struct Boxes;
 template <Config C, int Which>
 struct Boxes<C, Which, tile::Both<>> {
   static constexpr int bytes = 0, copied = 0, fragments = 1;
-  __device__ static void fetch(const tile::Both<>&, const Site&, u32, u32) {}
+  __device__ static void fetch(const tile::Both<>&, const Site&, const Pair&, u32, u32) {}
   __device__ static void clear(const tile::Both<>&, u32, const Site&) {}
   template <class Work>
   __device__ static tile::Both<> staged(const tile::Both<>&, u32, Work*) {
@@ -92,22 +98,32 @@ struct Boxes<C, Which, tile::Both<First, Rest...>> {
   static constexpr int copied = (raw ? 0 : panels * B::panel) + Others::copied;  // that arrive in boxes
 
   /// One thread has the boxes brought.
-  __device__ static void fetch(const tile::Both<First, Rest...>& blocks, const Site& from, u32 at, u32 barrier) {
+  __device__ static void fetch(const tile::Both<First, Rest...>& blocks, const Site& from, const Pair& pair, u32 at,
+                               u32 barrier) {
     if constexpr (!raw) {
       const S source(blocks.first);
       const int inner = static_cast<int>(source.inner().first()), outer = static_cast<int>(source.outer().first());
+      const bool shared = Which == 1 && pair.blocks > 1;
+      const int half = shared ? static_cast<int>(pair.own) * (B::outer / 2) : 0;
 #pragma unroll
       for (int panel = 0; panel < panels; ++panel) {
-        const u32 to = at + static_cast<u32>(panel * B::panel);
+        const u32 to = at + static_cast<u32>(panel * B::panel + half * B::pitch);
+        const int column = inner + panel * width;
         if constexpr (in_classes) {
-          ptx::copy_box(to, from.maps[Which], inner + static_cast<int>(from.foreign) + panel * width,
-                        static_cast<int>(from.layer), outer, barrier);
+          const int of_class = column + static_cast<int>(from.foreign), layer = static_cast<int>(from.layer);
+          if (shared) {
+            ptx::copy_box_to_both(to, from.maps[Which], of_class, layer, outer + half, barrier);
+          } else {
+            ptx::copy_box(to, from.maps[Which], of_class, layer, outer, barrier);
+          }
+        } else if (shared) {
+          ptx::copy_box_to_both(to, from.maps[Which], column, outer + half, barrier);
         } else {
-          ptx::copy_box(to, from.maps[Which], inner + panel * width, outer, barrier);
+          ptx::copy_box(to, from.maps[Which], column, outer, barrier);
         }
       }
     }
-    Others::fetch(blocks.rest, from, at + own, barrier);
+    Others::fetch(blocks.rest, from, pair, at + own, barrier);
   }
   /// What a producer thread has to copy of each step.
   __device__ static auto copier(const tile::Both<First, Rest...>& blocks) {

@@ -58,6 +58,10 @@ __device__ unsigned long long descriptor(u32 block, int outer, int inner) {
   return static_cast<unsigned long long>(high) << 32 | low;
 }
 
+/// The chunk of a block, as descriptors count it. In a cluster the addresses of all but its first block of threads have
+/// a bit above, which says whose memory it is: it would change the way from panel to panel.
+__device__ inline u32 chunk_of(u32 address) { return (address & 0x3ffff) / 16; }
+
 /// N columns from column First on, in as few instructions as cover them. Left: a descriptor, or registers.
 template <class E, int N, class BB, bool AlongM, int First = 0, class Left>
 __device__ void multiply_columns(float* upper, float* lower, const Left& a, u32 b, int k, int col) {
@@ -127,8 +131,8 @@ __device__ void multiply_in_groups(float (&acc)[L::row_slots][L::col_slots], con
   if constexpr (!raw) {
     each([&](int i, int k) {
       const int row = L::atom_row(warp, i) * 16;
-      const unsigned long long left = descriptor<BA>(a / 16, BA::axis == 1 ? row : k, BA::axis == 1 ? k : row);
-      multiply_columns<E, columns, BB, BA::axis == 0>(acc[2 * i], acc[2 * i + 1], left, b / 16, k, col);
+      const unsigned long long left = descriptor<BA>(chunk_of(a), BA::axis == 1 ? row : k, BA::axis == 1 ? k : row);
+      multiply_columns<E, columns, BB, BA::axis == 0>(acc[2 * i], acc[2 * i + 1], left, chunk_of(b), k, col);
     });
   } else {
     u32(*left)[4] = own;
@@ -136,8 +140,8 @@ __device__ void multiply_in_groups(float (&acc)[L::row_slots][L::col_slots], con
     if constexpr (GoesOn) left = a.work->ahead.fragments, fresh = a.work->ahead.fresh;
     if (fresh) load(left, a);
     each([&](int i, int k) {
-      multiply_columns<E, columns, BB, false>(acc[2 * i], acc[2 * i + 1], left[k / 16 * L::rows_of_atoms + i], b / 16,
-                                              k, col);
+      multiply_columns<E, columns, BB, false>(acc[2 * i], acc[2 * i + 1], left[k / 16 * L::rows_of_atoms + i],
+                                              chunk_of(b), k, col);
     });
   }
   meanwhile();

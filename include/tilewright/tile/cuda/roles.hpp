@@ -104,8 +104,9 @@ __device__ void each_phase(const Site& site, const tile::Steps<BK>& whole, const
 template <Config C>
 class Producer : public Empty {
  public:
-  __device__ Producer(const tile::Grid& grid, const Order& order, const Site& from, RingOf<C>& ring, bool first)
-      : Empty(grid, order, from.number, from.tile), from_(from), ring_(ring), first_(first) {}
+  __device__ Producer(const tile::Grid& grid, const Order& order, const Site& from, RingOf<C>& ring, const Pair& pair,
+                      bool first)
+      : Empty(grid, order, from.number, from.tile), from_(from), ring_(ring), pair_(pair), first_(first) {}
 
   template <int BK, class Produce, class Consume>
   __device__ void pipeline(tile::Steps<BK> whole, Produce& produce, Consume&) {
@@ -123,7 +124,7 @@ class Producer : public Empty {
         ptx::barrier_wait(ring_.read(), ring_.parity ^ 1);
         if (first_) {
           ptx::barrier_expect(ring_.full(), Step::copied);
-          Step::fetch(blocks, from, ring_.slot(), ring_.full());
+          Step::fetch(blocks, from, pair_, ring_.slot(), ring_.full());
         }
         if constexpr (copies_raw<C>) {
           copier.fetch(blocks.first, ring_.slot());
@@ -137,6 +138,7 @@ class Producer : public Empty {
  private:
   const Site& from_;
   RingOf<C>& ring_;
+  const Pair& pair_;
   bool first_;  // of the producer's threads
 };
 
@@ -163,8 +165,9 @@ template <Config C>
 class Consumer : public Program<C> {
  public:
   /// pipelines: of this program. Its team's turn ends when the last one's products have been begun.
-  __device__ Consumer(const tile::Grid& grid, const Order& order, const Site& site, RingOf<C>& ring, int pipelines)
-      : Program<C>(grid, order, site.number, site.tile), ring_(ring), site_(site), pipelines_(pipelines) {
+  __device__ Consumer(const tile::Grid& grid, const Order& order, const Site& site, RingOf<C>& ring, const Pair& pair,
+                      int pipelines)
+      : Program<C>(grid, order, site.number, site.tile), ring_(ring), site_(site), pair_(pair), pipelines_(pipelines) {
     if (C.teams > 1) ring.take_turn();
     if (C.teams > 1 && pipelines == 0) ring.pass_turn();
   }
@@ -245,8 +248,12 @@ class Consumer : public Program<C> {
       }
     }
   }
-  __device__ static void give_back(u32 barrier) {
-    if (barrier != 0 && lane_index() == 0) ptx::barrier_arrive(barrier);
+  /// To all who bring something to the stage. A warp's other threads have read before the one that tells.
+  __device__ void give_back(u32 barrier) const {
+    if (barrier == 0) return;
+    if constexpr (copies_raw<C>) __syncwarp();
+    if (lane_index() == 0) ptx::barrier_arrive(barrier);
+    if (pair_.blocks > 1 && lane_index() == 1) ptx::barrier_arrive_at(barrier, pair_.own ^ 1);
   }
   template <class Step>
   __device__ void hold(u32 (*fragments)[4]) const {
@@ -257,6 +264,7 @@ class Consumer : public Program<C> {
   }
   RingOf<C>& ring_;
   const Site& site_;
+  const Pair& pair_;
   int pipelines_;
 };
 
@@ -357,19 +365,20 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
   static_assert(C.stages >= (copies_raw<C> ? 3 : 2), "cuda: a ring with fewer stages than are held at once");
   auto problem = problem_of<C>(args, maps, grid, order);
   RingOf<C> ring;
+  const Pair pair{ptx::blocks_in_cluster(), ptx::block_in_cluster()};
   const u32 team = team_index<C>();
   const bool first = threadIdx.x == (C.teams > 1 || team == 0 ? 0 : C.threads());  // of its team
   if (team == 0 && first) {
 #pragma unroll 1
     for (; ring.stage < C.stages; ++ring.stage) {
       ptx::barrier_init(ring.full(), 1 + (copies_raw<C> ? producer_threads : 0));
-      ptx::barrier_init(ring.read(), C.warps);
+      ptx::barrier_init(ring.read(), C.warps * pair.blocks);
     }
     ring.stage = 0;
     for (u32 each = 0; each < C.teams; ++each) ptx::barrier_init(ring.turn(each), C.warps);
     ptx::barrier_init_done();
   }
-  __syncthreads();
+  ptx::cluster_barrier();
   if (team == C.teams) {
     if constexpr (unequal) ptx::give_registers<few>();
     if (first || copies_raw<C>) {
@@ -378,7 +387,7 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
 #pragma unroll 1
       for (u32 number = blockIdx.x; number < problem.programs; number += gridDim.x) {
         const Site site = problem.site(number);
-        Producer<C> p(grid, order, site, ring, first);
+        Producer<C> p(grid, order, site, ring, pair, first);
         kernel(p, problem.args(site));
       }
     }
@@ -390,7 +399,7 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
       Counted<C> steps(grid, order, site);
       if (C.teams > 1) kernel(steps, problem.args(site));
       if (turn == team) {
-        Consumer<C> p(grid, order, site, ring, steps.pipelines);
+        Consumer<C> p(grid, order, site, ring, pair, steps.pipelines);
         kernel(p, problem.args(site));
       } else {
         ring.advance(steps.steps);
@@ -398,6 +407,9 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
       turn = turn + 1 == C.teams ? 0 : turn + 1;
     }
   }
+  // A block's shared memory is there as long as the other one brings something to it.
+  __syncwarp();
+  ptx::cluster_barrier();
 }
 
 }  // namespace tilewright::cuda

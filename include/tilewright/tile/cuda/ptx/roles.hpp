@@ -23,6 +23,14 @@ __device__ inline void barrier_init_done() { asm volatile("fence.mbarrier_init.r
 __device__ inline void barrier_arrive(u32 barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
+/// The same at the barrier of another block of the cluster, at the same address.
+__device__ inline void barrier_arrive_at(u32 barrier, u32 block) {
+  asm volatile(
+      "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
+      "mbarrier.arrive.shared::cluster.b64 _, [there];\n}" ::"r"(barrier),
+      "r"(block)
+      : "memory");
+}
 /// One arrival; and bytes will come.
 __device__ inline void barrier_expect(u32 barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
@@ -55,6 +63,37 @@ __device__ inline void copy_box(u32 to, const void* map, int inner, int layer, i
           "r"(to),
       "l"(map), "r"(inner), "r"(layer), "r"(outer), "r"(barrier)
       : "memory");
+}
+// The same to both blocks of a cluster, at the same addresses; the bytes count for both's barriers.
+constexpr u16 both_blocks = 3;
+__device__ inline void copy_box_to_both(u32 to, const void* map, int inner, int outer, u32 barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to),
+      "l"(map), "r"(inner), "r"(outer), "r"(barrier), "h"(both_blocks)
+      : "memory");
+}
+__device__ inline void copy_box_to_both(u32 to, const void* map, int inner, int layer, int outer, u32 barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
+      "[%0], [%1, {%2, %3, %4}], [%5], %6;" ::"r"(to),
+      "l"(map), "r"(inner), "r"(layer), "r"(outer), "r"(barrier), "h"(both_blocks)
+      : "memory");
+}
+/// How many blocks a cluster has, and which of them this is.
+__device__ inline u32 blocks_in_cluster() {
+  u32 count;
+  asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(count));
+  return count;
+}
+__device__ inline u32 block_in_cluster() {
+  u32 rank;
+  asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+/// A barrier of all threads of a cluster. A warp's come together.
+__device__ inline void cluster_barrier() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 __device__ inline void prefetch_map(const void* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
 
