@@ -150,8 +150,9 @@ std::string text_of(const Facts& facts) {
   text += "\nCandidates, modelled (they rank plans; nothing here is measured)\n";
   for (const Candidate& candidate : facts.choice.candidates) {
     const Plan& p = candidate.plan;
-    const std::string name = fmt::format("{}x{}x{} w{} s{}{}", p.tile.m, p.tile.n, p.tile.k, p.warps, p.stages,
-                                         p.teams > 1 ? fmt::format(" t{}", p.teams) : "");
+    const std::string name = fmt::format("{}x{}x{} w{} s{}{}{}", p.tile.m, p.tile.n, p.tile.k, p.warps, p.stages,
+                                         p.teams > 1 ? fmt::format(" t{}", p.teams) : "",
+                                         p.cluster > 1 ? fmt::format(" c{}", p.cluster) : "");
     text += candidate.rejected.empty() ? fmt::format("  {:<22} {:>10.1f} us\n", name, candidate.microseconds)
                                        : fmt::format("  {:<22} {}\n", name, plan::wrapped(candidate.rejected, 25));
   }

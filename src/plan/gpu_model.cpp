@@ -9,15 +9,15 @@ namespace {
 // What the model of a plan's time is made of, in microseconds and bytes, measured on one H200 with this library's own
 // kernels. They rank plans and do not predict.
 constexpr double launch_time = 3;
-constexpr double memory_rate = 4.2e6;
+constexpr double memory_rate = 4.2e6, raw_memory_rate = 3.15e6;
 // Of plans by tma: a multiplication where tensor cores are at the card's power limit, a byte of a step's blocks on its
 // way into one multiprocessor, and an output whose store nothing hides.
 constexpr double boxed_multiply_time = 0.4 / (128 * 128 * 64), boxed_byte_time = 0.9e-5;
 constexpr double boxed_store_time = 2.5 / (128 * 256);
 // A byte of rows that come by classes takes as long as so many others, and so does one of rows that begin inside of
 // lines. Beside a left block that stays raw, a step of 64 elements of K takes so long, and for each output so much
-// longer; in pairs of blocks a little less.
-constexpr double class_byte_cost = 2.7, split_line_cost = 2.2;
+// longer; in pairs of blocks a little less. Such plans do not reach the memory's rate.
+constexpr double class_byte_cost = 2.7, split_line_cost = 2.5;
 constexpr double raw_step_time = 0.26, raw_output_time = 2.36e-5, paired_raw_cost = 0.94;
 // Of others: an element of K of a tile of BM x BN costs a multiprocessor BM * BN multiplications and the way of BM + BN
 // operands, each of which takes as long as so many multiplications by wgmma.
@@ -62,7 +62,8 @@ struct Amounts {
 /// Of a plan by tma: multiprocessors take programs in rounds. Small boxes do not reach the memory's rate.
 double boxed_microseconds(const Amounts& of, const Plan& plan, const GpuDescription& gpu) {
   const double rounds = std::ceil(of.programs / static_cast<double>(gpu.multiprocessors));
-  const double edges = static_cast<double>(plan.tile.m + plan.tile.n), rate = memory_rate * edges / (edges + 64);
+  const double edges = static_cast<double>(plan.tile.m + plan.tile.n);
+  const double rate = plan.a != plan.b ? raw_memory_rate : memory_rate * edges / (edges + 64);
   const double raw = (raw_step_time + of.outputs * raw_output_time) * static_cast<double>(plan.tile.k) / 64;
   const double step = plan.a != plan.b ? raw * (plan.cluster > 1 ? paired_raw_cost : 1)
                                        : std::max(of.outputs * static_cast<double>(plan.tile.k) * boxed_multiply_time,

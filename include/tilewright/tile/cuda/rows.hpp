@@ -40,8 +40,8 @@ class RowsCopy {
 #pragma unroll
     for (int i = 0; i < each; ++i) {
       const int row = thread / 8 + i * down;
-      // Along M, instead of a row that does not exist the last one is copied, and chunks that do not are left alone.
-      const unsigned long long from = source.row_address(Axis == 1 && row >= rows.last ? rows.last - 1 : row);
+      const bool exists = Axis == 0 || row < rows.last;
+      const unsigned long long from = source.row_address(row);
       const int first = static_cast<int>(from & 127u) / 16;  // chunk of its line
       const int last = first + ((Axis == 1 ? B::inner : span.last) * es - 1 + static_cast<int>(from & 15u)) / 16;
       offsets_[i] = static_cast<u32>((from & ~127ull) - begin(source)) + static_cast<u32>(own * 16);
@@ -49,7 +49,7 @@ class RowsCopy {
 #pragma unroll
       for (int line = 0; line < lines; ++line) {
         const int chunk = line * 8 + own;
-        needed_ |= static_cast<u32>(first <= chunk && chunk <= last) << (i * lines + line);
+        needed_ |= static_cast<u32>(exists && first <= chunk && chunk <= last) << (i * lines + line);
       }
     }
   }
