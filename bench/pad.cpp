@@ -12,60 +12,13 @@
 #include "bench/cublas.hpp"
 #include "bench/gpu.hpp"
 #include "bench/peers.hpp"
-#include "cuda/compiler.hpp"
+#include "cuda/row_copy.hpp"
 
 namespace tilewright::bench {
 namespace {
 
 constexpr i64 multiple = 8;  // elements: 16 bytes of a half precision
 constexpr i64 rounded_up(i64 extent) { return cdiv(extent, multiple) * multiple; }
-
-/// Copies rows of one pitch to rows of another. A thread takes every 256th element of its block's part of a row: the
-/// widest that any alignment allows, and a warp's accesses lie side by side.
-constexpr const char* copy_source = R"(
-extern "C" __global__ void __launch_bounds__(256)
-    tilewright_kernel(Element* to, const Element* from, long long cols, long long to_ld, long long from_ld) {
-  constexpr int each = 8, part = 256 * each;
-  const long long parts = (cols + part - 1) / part;
-  const long long row = blockIdx.x / parts, first = blockIdx.x % parts * part + threadIdx.x;
-  Element values[each];
-#pragma unroll
-  for (int i = 0; i < each; ++i)
-    if (first + i * 256 < cols) values[i] = from[row * from_ld + first + i * 256];
-#pragma unroll
-  for (int i = 0; i < each; ++i)
-    if (first + i * 256 < cols) to[row * to_ld + first + i * 256] = values[i];
-}
-)";
-
-/// The copy on the current device, for elements of 2 and of 4 bytes.
-class RowCopy {
- public:
-  explicit RowCopy(int device) {
-    for (const bool wide : {false, true}) {
-      const std::string source =
-          std::string("typedef unsigned ") + (wide ? "int" : "short") + " Element;\n" + copy_source;
-      const cuda::Cubin cubin = cuda::compile(source, cuda::describe(device).architecture());
-      cuda::Module module = nullptr;
-      cuda::check(cuda::driver().module_load_data(&module, cubin.image.data()), "cuModuleLoadData(copy)");
-      cuda::check(cuda::driver().module_get_function(&functions_[wide ? 1 : 0], module, "tilewright_kernel"),
-                  "cuModuleGetFunction(copy)");
-    }
-  }
-  void enqueue(DType type, void* to, i64 to_ld, const void* from, i64 from_ld, i64 rows, i64 cols,
-               cuda::Stream stream) const {
-    constexpr i64 part = 2048;
-    long long extents[] = {cols, to_ld, from_ld};
-    void* parameters[] = {&to, const_cast<void**>(&from), &extents[0], &extents[1], &extents[2]};
-    const auto blocks = static_cast<unsigned>(rows * cdiv(cols, part));
-    cuda::check(cuda::driver().launch_kernel(functions_[size_of(type) == 4 ? 1 : 0], blocks, 1, 1, 256, 1, 1, 0, stream,
-                                             parameters, nullptr),
-                "cuLaunchKernel(copy)");
-  }
-
- private:
-  cuda::Function functions_[2] = {};
-};
 
 /// An operand as it is stored: rows of unit stride.
 struct Rows {
@@ -109,23 +62,24 @@ Operand padded_operand(const MatrixView& view, i64 rows, i64 cols, int device) {
 
 /// A product with padded operands.
 struct Padded {
+  int device = 0;
   DType type{};
   Operand a, b, c;
   std::shared_ptr<const LtProduct> product;
 
-  void enqueue(const RowCopy& copy, const Lt& lt, const LtProduct::Algorithm& algorithm, const Job& set,
-               cuda::Stream stream) const {
+  void enqueue(const Lt& lt, const LtProduct::Algorithm& algorithm, const Job& set, cuda::Stream stream) const {
     const auto in = [&](const Operand& operand, const void* data) {
+      const auto& [rows, cols, ld] = operand.stored;
       if (operand.memory)
-        copy.enqueue(type, operand.memory->data(), operand.padded.ld, data, operand.stored.ld, operand.stored.rows,
-                     operand.stored.cols, stream);
+        cuda::copy_rows(device, {data, type, rows, cols, ld, 1}, operand.memory->data(), operand.padded.ld, stream);
     };
     in(a, set.a.data);
     in(b, set.b.data);
     product->enqueue(algorithm, a.place(set.a.data), b.place(set.b.data), const_cast<void*>(c.place(set.c.data)),
                      lt.workspace(), stream);
     if (c.memory)
-      copy.enqueue(type, set.c.data, c.stored.ld, c.memory->data(), c.padded.ld, c.stored.rows, c.stored.cols, stream);
+      cuda::copy_rows(device, {c.memory->data(), type, c.stored.rows, c.stored.cols, c.padded.ld, 1}, set.c.data,
+                      c.stored.ld, stream);
   }
 };
 
@@ -152,7 +106,7 @@ class Pad : public Peer {
                 std::vector<Way>& ways) {
     const int device = job.turns->device();
     const auto padded = std::make_shared<Padded>();
-    padded->type = job.a.type;
+    padded->device = device, padded->type = job.a.type;
     padded->a = padded_operand(job.a, m, k, device);
     padded->b = padded_operand(job.b, k, n, device);
     padded->c = padded_operand(job.c, m, n, device);
@@ -164,13 +118,12 @@ class Pad : public Peer {
     for (const LtProduct::Algorithm& algorithm : padded->product->algorithms(most_algorithms / 2)) {
       ways.push_back(
           {fmt::format("{} rounded up, {}", what, algorithm.name), {}, [this, padded, algorithm, turns = job.turns] {
-             padded->enqueue(copy_, lt_, algorithm, turns->next(), turns->stream());
+             padded->enqueue(lt_, algorithm, turns->next(), turns->stream());
            }});
     }
   }
 
   Lt lt_{0};
-  RowCopy copy_{0};
 };
 
 }  // namespace

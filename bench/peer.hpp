@@ -42,7 +42,7 @@ std::unique_ptr<Peer> this_library(const PlanRequest& plan);
 struct AskedPlan {
   std::string text;
   PlanRequest request;
-  i64 workspace_bytes = 0;  // allowed for a split K on the host
+  i64 workspace_bytes = 0;  // allowed for a split K, and on a GPU for copies of operands
 };
 std::unique_ptr<Peer> this_library(std::vector<AskedPlan> plans);
 

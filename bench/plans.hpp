@@ -27,7 +27,7 @@ struct MeasuredPlan {
 struct PlanTable {
   Case which;
   i64 threads = 1;
-  i64 workspace_bytes = 0;  // allowed for a split K on a CPU
+  i64 workspace_bytes = 0;  // allowed for a split K, and on a GPU for copies of operands
   plan::PlanList list;
   std::vector<MeasuredPlan> measured = {};  // empty, or one for each of list.plans
   Outcome outcome = {};                     // the measurement as a whole; its entries are with `measured`

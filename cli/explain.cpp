@@ -87,8 +87,7 @@ void check_combination(const ExplainArguments& arguments) {
                                     {arguments.program.has_value(), "--program"},
                                     {arguments.element.has_value(), "--element"},
                                     {arguments.cache.has_value(), "--cache"},
-                                    {arguments.threads.has_value(), "--threads"},
-                                    {arguments.workspace.has_value(), "--workspace"}}) {
+                                    {arguments.threads.has_value(), "--threads"}}) {
     if (given) throw UsageError(fmt::format("{} speaks of the target cpu; leave it out with --target cuda", name));
   }
 }
@@ -108,7 +107,8 @@ int explain(const ExplainArguments& arguments) {
   if (arguments.target == "cuda") {
     explain_gpu({nullptr, input, m, k, strides.a_row, strides.a_col},
                 {nullptr, input, k, n, strides.b_row, strides.b_col},
-                {nullptr, output, m, n, strides.c_row, strides.c_col}, request, arguments.json);
+                {nullptr, output, m, n, strides.c_row, strides.c_col}, request, arguments.workspace.value_or(0),
+                arguments.json);
     return 0;
   }
   ExplainFocus focus{arguments.program, arguments.step, {}, arguments.cache};
@@ -144,7 +144,8 @@ Action add_explain(CLI::App& app) {
            "the plan, or a part of it, such as 64x32x32 or \"64x32x32 order=grouped(8)\"; the rest is chosen")
       ->group(plan);
   add_threads(command, arguments->threads, "plan for N threads (default: all this process may use)")->group(plan);
-  add_bytes(command, "--workspace", arguments->workspace, "memory allowed for partial sums of a split K (default: 0)")
+  add_bytes(command, "--workspace", arguments->workspace,
+            "memory allowed for partial sums of a split K, or on a GPU for copies of operands (default: 0)")
       ->group(plan);
 
   add_integer(command, "--program", arguments->program, 0, "P", "one program's rows, columns, addresses and masks")

@@ -1,5 +1,6 @@
 #include "cli/explain_gpu.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
@@ -71,32 +72,35 @@ std::string text_of(const cuda::Move& move, int along, i64 classes, bool phases,
 }
 
 Facts facts_of(const MatrixView& given_a, const MatrixView& given_b, const MatrixView& given_c,
-               const PlanRequest& request) {
+               const PlanRequest& request, i64 workspace_bytes) {
   const auto [a, b, c] = gemm_detail::turned(
       given_a, given_b, {nullptr, given_c.type, given_c.rows, given_c.cols, given_c.row_stride, given_c.col_stride});
   Facts facts;
   facts.device = planned_gpu();
   facts.problem = problem_of(a, b, c);
-  facts.choice = plan::choose_gpu_plan(facts.problem, request, facts.device.description());
+  facts.choice = plan::choose_gpu_plan(facts.problem, request, facts.device.description(), workspace_bytes);
   const Plan& plan = facts.choice.plan;
-  facts.tile_rows = plan::tile_rows(facts.problem, plan);
-  facts.tile_cols = plan::tile_cols(facts.problem, plan);
-  facts.phases = plan::b_in_phases(facts.problem, plan);
-  (plan::b_in_classes(facts.problem, plan) ? facts.col_classes : facts.row_classes) =
-      plan::classes_of(facts.problem, plan).count();
+  const Problem multiplied = plan::as_packed(facts.problem, plan.packing);
+  facts.tile_rows = plan::tile_rows(multiplied, plan);
+  facts.tile_cols = plan::tile_cols(multiplied, plan);
+  facts.phases = plan::b_in_phases(multiplied, plan);
+  (plan::b_in_classes(multiplied, plan) ? facts.col_classes : facts.row_classes) =
+      plan::classes_of(multiplied, plan).count();
   if (i64 programs = 0; __builtin_mul_overflow(facts.tile_rows, facts.tile_cols, &programs)) {
     throw Error(ErrorCode::problem,
                 fmt::format("a grid of {} x {} tiles has 2^63 programs or more.", facts.tile_rows, facts.tile_cols));
   }
-  const gemm_detail::CudaKernel kernel = gemm_detail::cuda_kernel(plan, a, b, c.type);
+  const gemm_detail::Operands operands = gemm_detail::packed_operands(facts.problem, plan.packing, {a, b}, nullptr);
+  const gemm_detail::CudaKernel kernel = gemm_detail::cuda_kernel(plan, operands.a, operands.b, c.type);
   // Of the transposed product, the left operand is B transposed.
   const bool swapped = transposes(plan), boxed = plan.a == Mover::tma || plan.b == Mover::tma;
   const auto text = [&](const cuda::Move& move) {
     return text_of(move, swapped ? 1 - move.axis : move.axis, std::max(facts.row_classes, facts.col_classes),
                    facts.phases, boxed);
   };
-  facts.a_mover = text(kernel.how.moves[swapped ? 1 : 0]);
-  facts.b_mover = text(kernel.how.moves[swapped ? 0 : 1]);
+  const auto copied = [](bool packs) { return packs ? "packed, then " : ""; };
+  facts.a_mover = copied(plan.packing.a) + text(kernel.how.moves[swapped ? 1 : 0]);
+  facts.b_mover = copied(plan.packing.b) + text(kernel.how.moves[swapped ? 0 : 1]);
   const cuda::Config config = cuda::config_of(kernel.how, kernel.needs, facts.device.architecture());
   facts.shared_bytes = config.shared_bytes();
   if (const cuda::Pack* const pack = cuda::kernel_pack()) {
@@ -140,6 +144,10 @@ std::string text_of(const Facts& facts) {
                    : facts.col_classes > 1 ? fmt::format(" of every {} column", ordinal(facts.col_classes))
                                            : "",
                    plan.warps, plan.stages, plan.tile.k, transposes(plan) ? "; C is computed transposed" : ""));
+  if (plan.packing.any()) {
+    line("workspace", fmt::format("{} bytes, for copies whose rows start at multiples of 128 bytes",
+                                  grouped(facts.choice.workspace_bytes)));
+  }
   line("shared", fmt::format("{} of {} bytes", grouped(facts.shared_bytes), grouped(facts.device.shared_bytes)));
   line("kernel", kernel_text(facts));
   line(
@@ -148,13 +156,20 @@ std::string text_of(const Facts& facts) {
                   grouped(facts.tile_rows), grouped(facts.tile_cols), grouped(facts.programs()), grouped(facts.waves()),
                   facts.waves() == 1 ? "" : "s", facts.device.multiprocessors, 100 * facts.useful()));
   text += "\nCandidates, modelled (they rank plans; nothing here is measured)\n";
+  const auto name_of_plan = [](const Plan& p) {
+    return fmt::format("{}x{}x{} w{} s{}{}{}{}{}", p.tile.m, p.tile.n, p.tile.k, p.warps, p.stages,
+                       p.teams > 1 ? fmt::format(" t{}", p.teams) : "",
+                       p.cluster > 1 ? fmt::format(" c{}", p.cluster) : "", p.packing.any() ? " " : "",
+                       to_string(p.packing));
+  };
+  std::size_t width = 22;
+  for (const Candidate& candidate : facts.choice.candidates)
+    width = std::max(width, name_of_plan(candidate.plan).size());
   for (const Candidate& candidate : facts.choice.candidates) {
-    const Plan& p = candidate.plan;
-    const std::string name = fmt::format("{}x{}x{} w{} s{}{}{}", p.tile.m, p.tile.n, p.tile.k, p.warps, p.stages,
-                                         p.teams > 1 ? fmt::format(" t{}", p.teams) : "",
-                                         p.cluster > 1 ? fmt::format(" c{}", p.cluster) : "");
-    text += candidate.rejected.empty() ? fmt::format("  {:<22} {:>10.1f} us\n", name, candidate.microseconds)
-                                       : fmt::format("  {:<22} {}\n", name, plan::wrapped(candidate.rejected, 25));
+    const std::string name = name_of_plan(candidate.plan);
+    text += candidate.rejected.empty()
+                ? fmt::format("  {:<{}} {:>10.1f} us\n", name, width, candidate.microseconds)
+                : fmt::format("  {:<{}} {}\n", name, width, plan::wrapped(candidate.rejected, width + 3));
   }
   return text;
 }
@@ -175,6 +190,7 @@ Json json_of(const Facts& facts) {
           {"plan_reason", facts.choice.reason},
           {"a", {{"layout", to_string(facts.problem.a)}, {"mover", facts.a_mover}}},
           {"b", {{"layout", to_string(facts.problem.b)}, {"mover", facts.b_mover}}},
+          {"workspace_bytes", facts.choice.workspace_bytes},
           {"shared_bytes", facts.shared_bytes},
           {"packed", facts.packed.has_value()},
           {"registers", facts.packed && facts.packed->registers > 0 ? Json(facts.packed->registers) : Json()},
@@ -189,8 +205,9 @@ Json json_of(const Facts& facts) {
 
 }  // namespace
 
-void explain_gpu(const MatrixView& a, const MatrixView& b, const MatrixView& c, const PlanRequest& request, bool json) {
-  const Facts facts = facts_of(a, b, c, request);
+void explain_gpu(const MatrixView& a, const MatrixView& b, const MatrixView& c, const PlanRequest& request,
+                 i64 workspace_bytes, bool json) {
+  const Facts facts = facts_of(a, b, c, request, workspace_bytes);
   print(json ? json_line(json_of(facts)) : text_of(facts));
 }
 

@@ -6,6 +6,7 @@
 namespace tilewright::cli {
 
 /// Prints the plan, its kernel, the grid and the candidates, as text or as one JSON object. Throws Error as the planner.
-void explain_gpu(const MatrixView& a, const MatrixView& b, const MatrixView& c, const PlanRequest& request, bool json);
+void explain_gpu(const MatrixView& a, const MatrixView& b, const MatrixView& c, const PlanRequest& request,
+                 i64 workspace_bytes, bool json);
 
 }  // namespace tilewright::cli

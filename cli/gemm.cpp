@@ -117,9 +117,8 @@ void check_combination(const GemmArguments& arguments) {
   if (arguments.cache && arguments.target != "cuda")
     throw UsageError("--cache is where compiled kernels are kept; it needs --target cuda");
   if (arguments.target == "cuda") {
-    for (const auto& [given, name] : {std::pair{arguments.explain, "--explain"},
-                                      {arguments.threads.has_value(), "--threads"},
-                                      {arguments.workspace.has_value(), "--workspace"}}) {
+    for (const auto& [given, name] :
+         {std::pair{arguments.explain, "--explain"}, {arguments.threads.has_value(), "--threads"}}) {
       if (given) throw UsageError(fmt::format("{} speaks of the target cpu; leave it out with --target cuda", name));
     }
   }
@@ -258,7 +257,8 @@ Action add_gemm(CLI::App& app) {
       ->group(how);
   add_threads(command, arguments->threads, "use at most N threads (default: all this process may use)")->group(how);
   add_bytes(command, "--workspace", arguments->workspace,
-            "memory allowed for partial sums of a split K, such as 64M (default: 0)")
+            "memory allowed for partial sums of a split K, or on a GPU for copies of operands, such as 64M (default: "
+            "0)")
       ->group(how);
 
   add_text(command, "--cache", arguments->cache, "FOLDER",

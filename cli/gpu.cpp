@@ -48,7 +48,6 @@ double seconds_of(const auto& work) {
 std::string gpu_unsuited(const GemmOptions& options) {
   if (std::string why = cuda::unavailable(); !why.empty()) return why;
   if (options.threads != 0) return "--threads speaks of the cpu";
-  if (options.workspace_bytes != 0) return "--workspace speaks of the cpu";
   return {};
 }
 

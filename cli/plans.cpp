@@ -68,11 +68,8 @@ void check_combination(const PlansArguments& arguments) {
   if (arguments.seconds && !arguments.measure) throw UsageError("--seconds is of measurements: give --measure as well");
   if (arguments.cache && !(arguments.measure && arguments.on_gpu()))
     throw UsageError("--cache is where compiled kernels are kept; it needs --target cuda and --measure");
-  for (const auto& [given, name] :
-       {std::pair{arguments.threads.has_value(), "--threads"}, {arguments.workspace.has_value(), "--workspace"}}) {
-    if (given && arguments.on_gpu())
-      throw UsageError(fmt::format("{} speaks of the target cpu; leave it out with --target cuda", name));
-  }
+  if (arguments.threads && arguments.on_gpu())
+    throw UsageError("--threads speaks of the target cpu; leave it out with --target cuda");
 }
 
 /// The problem of the command line as a suite's case.
@@ -93,7 +90,7 @@ bench::PlanTable table_of(const bench::Case& which, const PlansArguments& argume
   const Problem problem = bench::problem_of(which);
   bench::PlanTable table{which, 1, arguments.workspace.value_or(0), {}};
   if (arguments.on_gpu()) {
-    table.list = plan::list_gpu_plans(problem, request, gpu.description(), arguments.breadth());
+    table.list = plan::list_gpu_plans(problem, request, gpu.description(), arguments.breadth(), table.workspace_bytes);
   } else {
     table.threads = threads_for(problem, arguments.threads.value_or(0));
     table.list =
@@ -175,7 +172,8 @@ Action add_plans(CLI::App& app) {
              "cpu (the default), or cuda: the GPU here, or an H200 where there is none and nothing is measured")
       ->group(which);
   add_threads(command, arguments->threads, "plan for N threads (default: all this process may use)")->group(which);
-  add_bytes(command, "--workspace", arguments->workspace, "memory allowed for partial sums of a split K (default: 0)")
+  add_bytes(command, "--workspace", arguments->workspace,
+            "memory allowed for partial sums of a split K, or on a GPU for copies of operands (default: 0)")
       ->group(which);
   add_text(command, "--plan", arguments->plan, "TEXT",
            "only plans with these fields, such as 64x32x32 or \"128x128x64 a=tma\"")

@@ -8,6 +8,7 @@
 
 #include <tilewright/gemm.hpp>
 #include "cuda/loaded.hpp"
+#include "cuda/row_copy.hpp"
 #include "gemm/cuda_kernel.hpp"
 #include "plan/gpu_planner.hpp"
 
@@ -107,6 +108,12 @@ std::vector<Kernel> default_kernels() {
         }
       }
     }
+  }
+  for (const Target& target : targets) {  // what plans with pack(…) begin with
+    const std::string& unit = cuda::row_copy_unit(size_of(DType::f16));
+    const std::string group = fmt::format("{} copy", target.architecture);
+    found[{unit, target.architecture}] = {
+        0, {"copy of rows, 2 bytes", group, unit, target.architecture, target.with_ptx, 0}};
   }
   std::vector<std::pair<i64, Kernel>> ordered;
   for (auto& [key, entry] : found) ordered.push_back(std::move(entry));

@@ -16,7 +16,8 @@ namespace tilewright {
 struct GemmOptions {
   PlanRequest plan;             // fields left open are chosen by the planner
   i64 threads = 0;              // at most so many, 1024 or fewer; 0: as many as this process may use
-  i64 workspace_bytes = 0;      // budget for partial sums of a split K; a plan that needs more is refused
+  i64 workspace_bytes = 0;      // budget for partial sums of a split K, and for copies of operands on a GPU, which are
+                                // allocated and freed in the order of the stream; a plan that needs more is refused
   void* stream = nullptr;       // of operands on a GPU: a CUstream of their device's primary context; null: the default
   std::optional<DType> output;  // of gemm: element type of the result; the inputs' type if not given
 };
@@ -29,7 +30,8 @@ Matrix gemm(const MatrixView& a, const MatrixView& b, const GemmOptions& options
 
 /// The same into c, through c's own strides; what c held is never read. c may not overlap itself, nor share a byte with
 /// a or b: decided exactly for regular strides, else conservatively (docs/errors.md), and refused before anything is
-/// written. Where all operands lie on one GPU, the work is enqueued there and not waited for; nothing is allocated.
+/// written. Where all operands lie on one GPU, the work is enqueued there and not waited for; nothing is
+/// allocated under a budget of zero.
 /// Throws as gemm, and driver, kernel, output_extents, output_overlaps_itself, output_overlaps_input.
 void gemm_into(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, const GemmOptions& options = {});
 

@@ -65,6 +65,16 @@ constexpr bool multiplies(Mma mma, DType input) {
                                  : true;
 }
 
+/// The operands that are copied into workspace before they are multiplied, on a GPU: their rows to multiples of 128 bytes.
+/// The rest of a plan is that of the copies.
+struct Packing {
+  bool a = false, b = false;
+  constexpr bool any() const { return a || b; }
+  friend constexpr bool operator==(const Packing&, const Packing&) = default;
+};
+/// "pack(a)", "pack(b)", "pack(a,b)"; empty for none.
+std::string to_string(const Packing& packing);
+
 struct Plan {
   TileShape tile;
   i64 warps = 1;   // threads that share one program; 1 on a CPU
@@ -75,10 +85,12 @@ struct Plan {
   Split split;
   Mover a = Mover::pack, b = Mover::pack;
   Mma mma = Mma::portable;
+  Packing packing;
   friend constexpr bool operator==(const Plan&, const Plan&) = default;
 };
 
-/// The fields that a plan's text names; the planner chooses the others.
+/// The fields that a plan's text names; the planner chooses the others. Operands whose mover is named are packed only if
+/// the text says so.
 struct PlanRequest {
   std::optional<TileShape> tile;
   std::optional<i64> warps, stages, teams, cluster;
@@ -86,6 +98,7 @@ struct PlanRequest {
   std::optional<Split> split;
   std::optional<Mover> a, b;
   std::optional<Mma> mma;
+  std::optional<Packing> packing;
   friend constexpr bool operator==(const PlanRequest&, const PlanRequest&) = default;
 };
 

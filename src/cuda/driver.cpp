@@ -60,6 +60,8 @@ const char* fill(Driver& d) {
   need(d.thread_exchange_stream_capture_mode, "cuThreadExchangeStreamCaptureMode");
   find(d.tensor_map_encode_tiled, "cuTensorMapEncodeTiled");
   find(d.launch_kernel_ex, "cuLaunchKernelEx");
+  find(d.mem_alloc_async, "cuMemAllocAsync");
+  find(d.mem_free_async, "cuMemFreeAsync");
   return missing;
 }
 

@@ -103,6 +103,9 @@ struct Driver {
   Result (*mem_free)(Address address);
   Result (*mem_host_alloc)(void** address, std::size_t bytes, unsigned flags);
   Result (*mem_free_host)(void* address);
+  /// Null where the driver is older than CUDA 11.2.
+  Result (*mem_alloc_async)(Address* address, std::size_t bytes, Stream stream);
+  Result (*mem_free_async)(Address address, Stream stream);
   Result (*memcpy_htod_async)(Address to, const void* from, std::size_t bytes, Stream stream);
   Result (*memcpy_dtoh_async)(void* to, Address from, std::size_t bytes, Stream stream);
   Result (*memset_d8_async)(Address to, unsigned char value, std::size_t bytes, Stream stream);

@@ -132,8 +132,9 @@ Function load(const std::string& unit, int ordinal, int bytes) {
   return function;
 }
 
-/// The loaded kernel of a unit: compiled once a process and device, by the first thread that wants it.
-Function loaded_of(const std::string& unit, int ordinal, int bytes) {
+}  // namespace
+
+Function function_of(const std::string& unit, int ordinal, int bytes) {
   static std::mutex mutex;
   static std::map<std::pair<int, std::string>, std::shared_future<Function>> kernels;
   std::promise<Function> promise;
@@ -158,6 +159,8 @@ Function loaded_of(const std::string& unit, int ordinal, int bytes) {
   }
   return future.get();
 }
+
+namespace {
 
 bool same(const Move& a, const Move& b) {
   const auto& [via, axis, bytes] = a;
@@ -240,7 +243,7 @@ Loaded load_kernel(const KernelText& text, const Launch& how, const detail::Need
                     "program: use fewer stages or smaller tiles",
                     how.stages, config.ring_bytes, config.scratch_bytes, bytes, device.name, device.shared_bytes));
   }
-  return {loaded_of(unit_of(text, config, kernel_size, args_size), how.device, bytes),
+  return {function_of(unit_of(text, config, kernel_size, args_size), how.device, bytes),
           how.device,
           static_cast<unsigned>(config.teams > 1 ? config.threads() : config.block_threads()),
           static_cast<unsigned>(config.teams > 1 ? config.teams + 1 : 1),

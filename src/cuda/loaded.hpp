@@ -23,6 +23,10 @@ Config config_of(const Launch& how, const detail::Needs& needs, const std::strin
 /// The translation unit of a kernel under a launch.
 std::string unit_of(const KernelText& text, const Config& config, std::size_t kernel_size, std::size_t args_size);
 
+/// The kernel of a unit on a device, with so many bytes of shared memory: from the pack, the cache or the compiler, by the
+/// first thread of a process that wants it. Throws Error driver, kernel.
+Function function_of(const std::string& unit, int device, int shared_bytes);
+
 /// Finds or compiles a kernel and loads it on how.device; the grid, the order and the stream are not looked at. A
 /// process keeps what it loaded. Throws Error: target, driver, kernel, plan_value, plan_unavailable.
 Loaded load_kernel(const KernelText& text, const Launch& how, const detail::Needs& needs, std::size_t kernel_size,

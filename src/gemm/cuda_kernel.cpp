@@ -74,6 +74,26 @@ Needs needs_of_input(const Plan& plan, DType output) {
 
 }  // namespace
 
+Operands packed_operands(const Problem& problem, const Packing& packing, const Operands& given, std::byte* workspace) {
+  Operands operands = given;
+  const auto lay = [](MatrixView& view, bool by_rows, void* to) {
+    view.data = to;
+    view.row_stride = by_rows ? plan::packed_pitch(view.cols) : 1;
+    view.col_stride = by_rows ? 1 : plan::packed_pitch(view.rows);
+  };
+  // Along the axis that the layout class has; of a single row or column, along it.
+  const auto by_rows = [](const MatrixView& view, UnitAxis unit, UnitAxis columns) {
+    return unit == columns || (unit == UnitAxis::both && view.rows <= 1);
+  };
+  if (packing.a) lay(operands.a, by_rows(given.a, problem.a.unit, UnitAxis::k), workspace);
+  if (packing.b) {
+    const i64 before = plan::packed_bytes(problem, {packing.a, false});
+    lay(operands.b, by_rows(given.b, problem.b.unit, UnitAxis::mn),
+        workspace == nullptr ? nullptr : workspace + before);
+  }
+  return operands;
+}
+
 Product product_of(const Plan& plan, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c) {
   if (!transposes(plan)) return {a, b, c, plan.tile};
   return {b.transposed(), a.transposed(), c.transposed(), plan::product_tile(plan)};

@@ -2,6 +2,7 @@
 // who launch it (run_cuda.cpp), who compile it ahead (pack/) and who speak of it.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string_view>
 
@@ -30,6 +31,12 @@ struct CudaKernel {
   std::size_t kernel_bytes = 1;
   static constexpr std::size_t args_bytes = sizeof(CudaArgs);
 };
+
+/// The operands as they are multiplied: copies at `workspace`, one behind the other, stand for those that are packed.
+struct Operands {
+  MatrixView a, b;
+};
+Operands packed_operands(const Problem& problem, const Packing& packing, const Operands& given, std::byte* workspace);
 
 /// What a plan has computed: C, or C transposed, from a left and a right operand.
 struct Product {

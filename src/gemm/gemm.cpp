@@ -58,7 +58,7 @@ PlanChoice plan_for(const MatrixView& a, const MatrixView& b, const MutableMatri
   gemm_detail::check_output(a, b, c);
   if (const auto device = gemm_detail::device_of_operands(a, b, c)) {
     const gemm_detail::Turned t = gemm_detail::turned(a, b, c);
-    return gemm_detail::cuda_plan(problem_of(t.a, t.b, t.c), options.plan, *device);
+    return gemm_detail::cuda_plan(problem_of(t.a, t.b, t.c), options.plan, *device, options.workspace_bytes);
   }
   const Problem problem = problem_of(a, b, c);
   return choose_plan(problem, options.plan, this_cpu(), threads_for(problem, options.threads), options.workspace_bytes);

@@ -11,6 +11,7 @@
 #include "cuda/device.hpp"
 #include "cuda/loaded.hpp"
 #include "cuda/pack.hpp"
+#include "cuda/row_copy.hpp"
 #include "cuda/tensor_map.hpp"
 #include "plan/gpu_planner.hpp"
 
@@ -30,6 +31,7 @@ int gather_axis(const LayoutClass& layout, const MatrixView& view) {
 struct Key {
   Problem problem;
   PlanRequest request;
+  i64 workspace_bytes = 0;
   int device = -1, a_axis = 0, b_axis = 0;
   std::string epilogue;  // its type, and its size
   std::size_t epilogue_bytes = 1;
@@ -45,9 +47,45 @@ struct Key {
   }
 };
 
+/// Memory of a device between two points of a stream.
+class StreamMemory {
+ public:
+  StreamMemory(int device, i64 bytes, void* stream) : device_(device), stream_(static_cast<cuda::Stream>(stream)) {
+    if (cuda::driver().mem_alloc_async == nullptr || cuda::driver().mem_free_async == nullptr) {
+      throw Error(
+          ErrorCode::driver,
+          "the NVIDIA driver has no cuMemAllocAsync, which plans with pack(…) need: it is older than CUDA 11.2");
+    }
+    const cuda::CurrentDevice current(device);
+    cuda::check(cuda::driver().mem_alloc_async(&address_, static_cast<std::size_t>(bytes), stream_),
+                fmt::format("cuMemAllocAsync({} bytes)", bytes));
+  }
+  StreamMemory(const StreamMemory&) = delete;
+  StreamMemory& operator=(const StreamMemory&) = delete;
+  ~StreamMemory() {
+    const cuda::CurrentDevice current(device_);
+    static_cast<void>(
+        cuda::driver().mem_free_async(address_, stream_));  // fails only after an error that has been told
+  }
+  std::byte* data() const { return reinterpret_cast<std::byte*>(address_); }
+
+ private:
+  int device_;
+  cuda::Stream stream_;
+  cuda::Address address_ = 0;
+};
+
+/// Copies an operand to where its copy lies.
+void pack(const MatrixView& from, const MatrixView& to, int device, void* stream) {
+  const bool by_rows = to.col_stride == 1;
+  cuda::copy_rows(device, by_rows ? from : from.transposed(), const_cast<void*>(to.data),
+                  by_rows ? to.row_stride : to.col_stride, static_cast<cuda::Stream>(stream));
+}
+
 /// A key's kernel, loaded.
 struct Ready {
   Key key;
+  Problem problem;  // as it is multiplied
   cuda::Loaded loaded;
   Plan plan;
   cuda::Move moves[2];  // of the left and the right operand
@@ -69,20 +107,22 @@ struct Ready {
       maps.of[1] = cuda::tensor_map(product.right, moves[1].axis == 1 ? tile.k / parts : tile.k, n, moves[1].axis);
     }
     if (moves[0].via == cuda::Via::classes || moves[1].via == cuda::Via::classes) {
-      parts = cuda_parts(key.problem, plan, product);
+      parts = cuda_parts(problem, plan, product);
     }
     left = product.left, right = product.right, out = product.out;
   }
 };
 
 Ready make_ready(const Key& key, const MatrixView& a, const MatrixView& b, const Epilogue& epilogue) {
-  const Plan plan = cuda_plan(key.problem, key.request, key.device).plan;
+  const Plan plan = cuda_plan(key.problem, key.request, key.device, key.workspace_bytes).plan;
   Ready ready;
   ready.key = key;
   ready.plan = plan;
-  ready.tiles = plan::tile_rows(key.problem, plan) * plan::tile_cols(key.problem, plan);
+  ready.problem = plan::as_packed(key.problem, plan.packing);
+  ready.tiles = plan::tile_rows(ready.problem, plan) * plan::tile_cols(ready.problem, plan);
   if (ready.tiles == 0) return ready;
-  CudaKernel kernel = cuda_kernel(plan, a, b, key.problem.output, epilogue);
+  const Operands operands = packed_operands(key.problem, plan.packing, {a, b}, nullptr);
+  CudaKernel kernel = cuda_kernel(plan, operands.a, operands.b, key.problem.output, epilogue);
   kernel.how.device = key.device;
   std::copy_n(kernel.how.moves, 2, ready.moves);
   ready.loaded = cuda::load_kernel(kernel.text, kernel.how, kernel.needs, kernel.kernel_bytes, kernel.args_bytes);
@@ -111,11 +151,12 @@ std::optional<int> device_of_operands(const MatrixView& a, const MatrixView& b, 
   return place;
 }
 
-PlanChoice cuda_plan(const Problem& problem, const PlanRequest& request, int device) {
+PlanChoice cuda_plan(const Problem& problem, const PlanRequest& request, int device, i64 workspace_bytes) {
   const cuda::DeviceDescription& description = cuda::describe(device);
   return plan::choose_gpu_plan(
       problem, request,
-      {description.multiprocessors, description.shared_bytes, cuda::has_wgmma(description.architecture())});
+      {description.multiprocessors, description.shared_bytes, cuda::has_wgmma(description.architecture())},
+      workspace_bytes);
 }
 
 void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, int device,
@@ -124,6 +165,7 @@ void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, 
   static thread_local std::array<Ready, 64> kept;
   const Key key{problem,
                 options.plan,
+                options.workspace_bytes,
                 device,
                 gather_axis(problem.a, a),
                 gather_axis(problem.b, b),
@@ -132,8 +174,16 @@ void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, 
   Ready& ready = kept[key.slot(kept.size())];
   if (ready.key != key) ready = make_ready(key, a, b, epilogue);
   if (ready.tiles == 0) return;
+  std::optional<StreamMemory> workspace;
+  Operands operands{a, b};
+  if (const Packing& packing = ready.plan.packing; packing.any()) {
+    workspace.emplace(device, plan::packed_bytes(problem, packing), options.stream);
+    operands = packed_operands(problem, packing, operands, workspace->data());
+    if (packing.a) pack(a, operands.a, device, options.stream);
+    if (packing.b) pack(b, operands.b, device, options.stream);
+  }
   constexpr programs::Gemm<programs::Tiles{}> plain;  // empty, as that of every tile is
-  const Product product = product_of(ready.plan, a, b, c);
+  const Product product = product_of(ready.plan, operands.a, operands.b, c);
   if (ready.loaded.most_blocks > 0) ready.map(product);
   const CudaArgs args = cuda_args(product.left, product.right, product.out);
   const void* const given = ready.parts ? static_cast<const void*>(ready.parts.get()) : &args;

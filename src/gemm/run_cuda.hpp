@@ -13,7 +13,7 @@ namespace tilewright::gemm_detail {
 std::optional<int> device_of_operands(const MatrixView& a, const MatrixView& b, const MatrixView& c);
 
 /// The plan for a device. Throws as choose_gpu_plan.
-PlanChoice cuda_plan(const Problem& problem, const PlanRequest& request, int device);
+PlanChoice cuda_plan(const Problem& problem, const PlanRequest& request, int device, i64 workspace_bytes = 0);
 
 /// Enqueues a checked problem under the plan of cuda_plan. A thread keeps what it launched lately: the same problem
 /// again is one call of the driver, with nothing planned, written or allocated.

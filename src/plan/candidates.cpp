@@ -129,9 +129,9 @@ PlanList list_plans(const Problem& problem, const PlanRequest& request, const Cp
   return list;
 }
 
-PlanList list_gpu_plans(const Problem& problem, const PlanRequest& request, const GpuDescription& gpu,
-                        Breadth breadth) {
-  PlanList list = list_of(choose_gpu_plan(problem, request, gpu));
+PlanList list_gpu_plans(const Problem& problem, const PlanRequest& request, const GpuDescription& gpu, Breadth breadth,
+                        i64 workspace_bytes) {
+  PlanList list = list_of(choose_gpu_plan(problem, request, gpu, workspace_bytes));
   if (breadth == Breadth::by_default) return list;
   for (const Candidate& candidate : list.rejected) {
     if (candidate.microseconds > 0) list.plans.push_back({candidate.plan, candidate.microseconds, false});
@@ -139,7 +139,7 @@ PlanList list_gpu_plans(const Problem& problem, const PlanRequest& request, cons
   for (const GpuTile& entry : gpu_tiles) {
     if (request.tile && *request.tile != entry.tile) continue;
     for_each_gpu_request(problem, request, entry, [&](const PlanRequest& one) {
-      add_ranked(list, [&] { return choose_gpu_plan(problem, one, gpu); });
+      add_ranked(list, [&] { return choose_gpu_plan(problem, one, gpu, workspace_bytes); });
     });
   }
   finish(list);

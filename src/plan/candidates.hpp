@@ -42,6 +42,7 @@ PlanList list_plans(const Problem& problem, const PlanRequest& request, const Cp
 
 /// Plans of a GPU. All: every tile of the table by the movers that suit the layouts, what multiplies, warps, stages and
 /// teams. Throws as choose_gpu_plan.
-PlanList list_gpu_plans(const Problem& problem, const PlanRequest& request, const GpuDescription& gpu, Breadth breadth);
+PlanList list_gpu_plans(const Problem& problem, const PlanRequest& request, const GpuDescription& gpu, Breadth breadth,
+                        i64 workspace_bytes = 0);
 
 }  // namespace tilewright::plan

@@ -9,7 +9,7 @@ namespace {
 // What the model of a plan's time is made of, in microseconds and bytes, measured on one H200 with this library's own
 // kernels. They rank plans and do not predict.
 constexpr double launch_time = 3;
-constexpr double memory_rate = 4.2e6, raw_memory_rate = 3.15e6;
+constexpr double memory_rate = 4.2e6, raw_memory_rate = 3.15e6, copy_rate = 1.5e6;
 // Of plans by tma: a multiplication where tensor cores are at the card's power limit, a byte of a step's blocks on its
 // way into one multiprocessor, and an output whose store nothing hides.
 constexpr double boxed_multiply_time = 0.4 / (128 * 128 * 64), boxed_byte_time = 0.9e-5;
@@ -89,6 +89,8 @@ double copied_microseconds(const Amounts& of, const Plan& plan, DType input, con
 }
 
 }  // namespace
+
+double packing_microseconds(i64 bytes) { return launch_time + static_cast<double>(bytes) / copy_rate; }
 
 double modelled_microseconds(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
   const Amounts amounts(problem, plan);

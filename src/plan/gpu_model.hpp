@@ -10,6 +10,8 @@ constexpr bool boxed(const Plan& plan) { return plan.a == Mover::tma || plan.b =
 /// Whether an operand comes as it lies in memory.
 constexpr bool settles(const Plan& plan) { return plan.a == Mover::realign || plan.b == Mover::realign; }
 
+/// Of the copies that a plan packs, of so many bytes together.
+double packing_microseconds(i64 bytes);
 double modelled_microseconds(const Problem& problem, const Plan& plan, const GpuDescription& gpu);
 
 }  // namespace tilewright::plan

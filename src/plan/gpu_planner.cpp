@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -396,9 +397,16 @@ i64 shared_bytes_of(const Plan& plan, DType input) {
   return plan.stages * stage + 2 * settled + staging + barriers;
 }
 
-PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, const GpuDescription& gpu) {
-  check_request(problem, request);
+namespace {
+
+struct Candidates {
   std::vector<Candidate> ranked, beyond, rejected;  // beyond: they run, and are no default plans
+};
+
+/// All plans of a problem whose operands, or copies of them, lie as it says.
+Candidates candidates_of(const Problem& problem, const PlanRequest& request, const GpuDescription& gpu) {
+  Candidates all;
+  auto& [ranked, beyond, rejected] = all;
   for (const GpuTile& entry : gpu_tiles) {
     if (request.tile && *request.tile != entry.tile) continue;
     Plan plan;
@@ -435,18 +443,99 @@ PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, c
     ranked = std::exchange(beyond, {});
     for (Candidate& candidate : ranked) candidate.rejected.clear();
   }
+  return all;
+}
+
+/// Whether a copy of an operand serves: it has an axis of unit stride, and no boxes as it lies.
+bool worth_packing(const LayoutClass& layout) { return layout.unit != UnitAxis::none && !has_boxes(layout); }
+
+/// What a request or a budget allows to be packed, besides nothing.
+std::vector<Packing> packings_of(const Problem& problem, const PlanRequest& request, i64 workspace_bytes) {
+  if (request.packing) {
+    for (const auto& [asked, layout, name] :
+         {std::tuple{request.packing->a, &problem.a, "a"}, std::tuple{request.packing->b, &problem.b, "b"}}) {
+      if (!asked || layout->unit != UnitAxis::none) continue;
+      unavailable(fmt::format("pack({0}) wants an axis of unit stride, and the layout of {0} is {1}. Use {0}=gather.",
+                              name, to_string(*layout)));
+    }
+    const i64 needed = packed_bytes(problem, *request.packing);
+    if (needed > workspace_bytes) {
+      throw Error(ErrorCode::workspace,
+                  fmt::format("packing {} takes {} bytes of workspace, and the budget is {}. Raise the budget or leave "
+                              "pack(…) out.",
+                              request.packing->a && request.packing->b ? "a and b"
+                              : request.packing->a                     ? "a"
+                                                                       : "b",
+                              with_separators(needed), with_separators(workspace_bytes)));
+    }
+    return {*request.packing};
+  }
+  std::vector<Packing> all;
+  if (problem.input == DType::f32 || !fits_boxes(problem)) return all;
+  const bool a = worth_packing(problem.a) && !request.a, b = worth_packing(problem.b) && !request.b;
+  for (const Packing packing : {Packing{true, false}, Packing{false, true}, Packing{true, true}}) {
+    if ((packing.a && !a) || (packing.b && !b)) continue;
+    if (packed_bytes(problem, packing) <= workspace_bytes) all.push_back(packing);
+  }
+  return all;
+}
+
+}  // namespace
+
+Problem as_packed(const Problem& problem, const Packing& packing) {
+  Problem packed = problem;
+  if (packing.a) packed.a = {problem.a.unit, widest_copy};
+  if (packing.b) packed.b = {problem.b.unit, widest_copy};
+  return packed;
+}
+constexpr i64 uncountable = std::numeric_limits<i64>::max() / 2;  // bytes; two operands' are added
+i64 packed_pitch(i64 adjacent) { return cdiv(adjacent, i64{64}) * 64; }
+i64 packed_bytes(const Problem& problem, const Packing& packing) {
+  const auto bytes = [&](i64 across, i64 adjacent) {
+    const double about = static_cast<double>(across) * static_cast<double>(adjacent + 64) * 4;
+    if (about > static_cast<double>(uncountable)) return uncountable;
+    return across * packed_pitch(adjacent) * size_of(problem.input);
+  };
+  const i64 a = a_along_m(problem) ? bytes(problem.k, problem.m) : bytes(problem.m, problem.k);
+  const i64 b = b_along_n(problem) ? bytes(problem.k, problem.n) : bytes(problem.n, problem.k);
+  return (packing.a ? a : 0) + (packing.b ? b : 0);
+}
+
+PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, const GpuDescription& gpu,
+                           i64 workspace_bytes) {
+  if (workspace_bytes < 0) {
+    throw Error(ErrorCode::plan_value,
+                fmt::format("the workspace budget is {} bytes: give 0 or more.", workspace_bytes));
+  }
+  check_request(as_packed(problem, request.packing.value_or(Packing{})), request);
+  auto [ranked, beyond, rejected] = request.packing ? Candidates{} : candidates_of(problem, request, gpu);
+  for (const Packing& packing : packings_of(problem, request, workspace_bytes)) {
+    Candidates packed = candidates_of(as_packed(problem, packing), request, gpu);
+    for (Candidate& candidate : packed.ranked) {
+      candidate.plan.packing = packing;
+      candidate.microseconds += packing_microseconds(packed_bytes(problem, packing));
+      ranked.push_back(std::move(candidate));
+    }
+    if (!request.packing) continue;
+    for (Candidate& candidate : packed.rejected) candidate.plan.packing = packing;
+    std::ranges::move(packed.rejected, std::back_inserter(rejected));
+  }
   if (ranked.empty()) {
     unavailable(fmt::format("{}: {}.", to_string(rejected.front().plan), rejected.front().rejected));
   }
   std::ranges::stable_sort(ranked, {}, &Candidate::microseconds);
   PlanChoice choice;
   choice.plan = ranked.front().plan;
+  choice.workspace_bytes = packed_bytes(problem, choice.plan.packing);
   choice.reason =
       ranked.size() == 1
           ? std::string("the only candidate that the request and the device leave.")
           : fmt::format("least modelled time of {} candidates: {} on {} multiprocessors; next is {} with {}.",
                         ranked.size(), time_text(ranked[0].microseconds), gpu.multiprocessors,
                         text_of(ranked[1].plan.tile), time_text(ranked[1].microseconds));
+  if (choice.plan.packing.any()) {
+    choice.reason += fmt::format(" {} bytes of workspace hold copies.", with_separators(choice.workspace_bytes));
+  }
   choice.candidates = std::move(ranked);
   std::ranges::move(beyond, std::back_inserter(choice.candidates));
   std::ranges::move(rejected, std::back_inserter(choice.candidates));

@@ -45,6 +45,8 @@ inline constexpr std::array gpu_tiles = {
     GpuTile{{256, 128, 64}, {8, 2}, {8, 3}, {8, 4}, {8, 4}},
 };
 
+// What follows speaks of the problem as it is multiplied: as_packed.
+
 /// A plan's tile in the product that is computed, which is C^T = B^T * A^T if the plan transposes.
 TileShape product_tile(const Plan& plan);
 /// Whether programs take rows of A, or columns of B, by classes: by tma, of rows that start anywhere.
@@ -71,8 +73,15 @@ int copy_bytes(const Problem& problem, const Plan& plan);
 /// Bytes of shared memory that a plan's pipeline takes.
 i64 shared_bytes_of(const Plan& plan, DType input);
 
-/// Chooses the fields that the request leaves open, as choose_plan does for a CPU. Throws plan_value and
-/// plan_unavailable.
-PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, const GpuDescription& gpu);
+/// The problem that is multiplied under a plan: with packed operands where it packs some.
+Problem as_packed(const Problem& problem, const Packing& packing);
+/// A packed operand's elements from row to row, for so many in each; and the bytes of an operand's copy.
+i64 packed_pitch(i64 adjacent);
+i64 packed_bytes(const Problem& problem, const Packing& packing);
+
+/// Chooses the fields that the request leaves open, as choose_plan does for a CPU. Throws plan_value, plan_unavailable
+/// and workspace.
+PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, const GpuDescription& gpu,
+                           i64 workspace_bytes = 0);
 
 }  // namespace tilewright::plan

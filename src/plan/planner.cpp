@@ -123,6 +123,9 @@ void check_request(const Problem& problem, const PlanRequest& request, const Cpu
   if (request.teams.value_or(1) != 1) {
     unavailable(fmt::format("t{}: a CPU program is one thread; write t1 or leave the field out.", *request.teams));
   }
+  if (request.packing) {
+    unavailable("pack(…) is the target cuda's, whose movers read operands as they lie. Use a=pack or b=pack.");
+  }
   if (request.cluster.value_or(1) != 1) {
     unavailable(fmt::format("c{}: a CPU program is one thread; write c1 or leave the field out.", *request.cluster));
   }

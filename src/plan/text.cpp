@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::string_view all_fields =
     "BMxBNxBK (first), wN, sN, tN, cN, order=linear|grouped(G), split=none|split_k(S), a= and "
-    "b=pack|gather|direct|async_copy|realign|tma, mma=portable|avx2|avx512|avx512_bf16|mma_sync|wgmma|fma";
+    "b=pack|gather|direct|async_copy|realign|tma, mma=portable|avx2|avx512|avx512_bf16|mma_sync|wgmma|fma, pack(a), "
+    "pack(b), pack(a,b)";
 
 constexpr std::array<std::pair<std::string_view, Mover>, 6> movers = {{{"pack", Mover::pack},
                                                                        {"gather", Mover::gather},
@@ -129,6 +130,13 @@ bool is_counted(std::string_view word, char letter) {
   return word.size() > 1 && word[0] == letter && (is_digit(word[1]) || word[1] == '-');
 }
 
+Packing parse_packing(std::string_view word) {
+  for (const Packing packing : {Packing{true, false}, Packing{false, true}, Packing{true, true}}) {
+    if (word == to_string(packing)) return packing;
+  }
+  refuse(ErrorCode::plan_value, word, "allowed are pack(a), pack(b) and pack(a,b)");
+}
+
 void parse_word(std::string_view word, bool first, PlanRequest& request) {
   if (is_digit(word[0]) || word[0] == '-') {
     if (request.tile) refuse(ErrorCode::plan_syntax, word, "the field BMxBNxBK is given twice; give it once");
@@ -142,6 +150,8 @@ void parse_word(std::string_view word, bool first, PlanRequest& request) {
     set_once(request.teams, positive(word.substr(1), word, "tN"), word, "tN");
   } else if (is_counted(word, 'c')) {
     set_once(request.cluster, positive(word.substr(1), word, "cN"), word, "cN");
+  } else if (word.starts_with("pack(")) {
+    set_once(request.packing, parse_packing(word), word, "pack(…)");
   } else {
     const std::size_t equals = word.find('=');
     if (equals == std::string_view::npos) refuse_unknown(word);
@@ -177,6 +187,9 @@ PlanRequest parse_plan(std::string_view text) {
   return request;
 }
 
+std::string to_string(const Packing& packing) {
+  return packing.a && packing.b ? "pack(a,b)" : packing.a ? "pack(a)" : packing.b ? "pack(b)" : "";
+}
 std::string to_string(Mma mma) { return std::string(name_in(mmas, mma)); }
 std::string to_string(Mover mover) { return std::string(name_in(movers, mover)); }
 
@@ -188,9 +201,10 @@ std::string to_string(const Plan& plan) {
   const bool boxed = plan.a == Mover::tma || plan.b == Mover::tma;
   std::string teams = plan.teams > 1 || boxed ? fmt::format(" t{}", plan.teams) : "";
   if (plan.cluster > 1 || boxed) teams += fmt::format(" c{}", plan.cluster);
-  return fmt::format("{}x{}x{} w{} s{}{} order={} split={} a={} b={} mma={}", plan.tile.m, plan.tile.n, plan.tile.k,
+  const std::string packing = plan.packing.any() ? " " + to_string(plan.packing) : "";
+  return fmt::format("{}x{}x{} w{} s{}{} order={} split={} a={} b={} mma={}{}", plan.tile.m, plan.tile.n, plan.tile.k,
                      plan.warps, plan.stages, teams, order, split, name_in(movers, plan.a), name_in(movers, plan.b),
-                     name_in(mmas, plan.mma));
+                     name_in(mmas, plan.mma), packing);
 }
 
 }  // namespace tilewright

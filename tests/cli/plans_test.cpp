@@ -123,7 +123,6 @@ TEST(CommandPlans, RefusesWrongUse) {
   refused("--m 8 --n 9 --k 0 --measure", "--k is 0: there is nothing to measure");
   refused(problem + "--top 0", "--top is 0: it must be at least 1");
   refused(problem + "--target cuda --threads 2", "--threads speaks of the target cpu");
-  refused(problem + "--target cuda --workspace 1M", "--workspace speaks of the target cpu");
   refused(problem + "--target cuda --cache c", "--cache is where compiled kernels are kept");
   refused(problem + "--plan 7x7x7", "the tile 7x7x7 is not compiled in");
   refused(problem + "--json none/r.json", "none");

@@ -16,6 +16,7 @@
 #include "cuda/loaded.hpp"
 #include "cuda/memory.hpp"
 #include "cuda/pack.hpp"
+#include "cuda/row_copy.hpp"
 #include "gemm/cuda_kernel.hpp"
 
 namespace {
@@ -76,9 +77,9 @@ class FakeDriver : public testing::Test {
   }
   void TearDown() override { fs::remove_all(folder); }
 
-  /// The unit of the kernel that a product's default plan takes.
-  static std::string unit_of(const Product& p) {
-    const PlanChoice choice = plan_for(p.view(p.a), p.view(p.b), p.output());
+  /// The unit of the kernel that a product's plan takes.
+  static std::string unit_of(const Product& p, const GemmOptions& options = {}) {
+    const PlanChoice choice = plan_for(p.view(p.a), p.view(p.b), p.output(), options);
     const auto kernel = gemm_detail::cuda_kernel(choice.plan, p.view(p.a), p.view(p.b), DType::f16);
     return cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.needs, "sm_90a"), kernel.kernel_bytes,
                          kernel.args_bytes);
@@ -116,14 +117,37 @@ TEST_F(FakeDriver, PairsOfBlocksAreAMatterOfTheLaunchAlone) {
     options.plan = parse_plan(plan);
     return options;
   };
-  const std::string tile = to_string(plan_for(p.view(p.a), p.view(p.b), p.output()).plan).substr(0, 9);
-  cuda::use_kernel_pack(write_pack({{"g", unit_of(p), "sm_90a", image("packed")}}).string());
-  p.multiply(asking((tile + " a=tma b=tma c2").c_str()));
+  const GemmOptions alone = asking("128x128x64 c1"), paired = asking("128x128x64 c2");
+  cuda::use_kernel_pack(write_pack({{"g", unit_of(p, alone), "sm_90a", image("packed")}}).string());
+  p.multiply(paired);
   EXPECT_EQ(last_image(), "packed");
   EXPECT_EQ(last_cluster(), 2);
-  p.multiply(asking((tile + " a=tma b=tma c1").c_str()));
+  p.multiply(alone);
   EXPECT_EQ(last_image(), "packed");
   EXPECT_EQ(last_cluster(), 1);
+}
+
+TEST_F(FakeDriver, APackedOperandIsCopiedFirst) {
+  const Product p{255};
+  GemmOptions options;
+  options.plan = parse_plan("64x128x64 pack(b)");
+  EXPECT_THROW(p.multiply(options), Error) << "no budget";
+  options.workspace_bytes = 1 << 20;
+  const PlanChoice choice = plan_for(p.view(p.a), p.view(p.b), p.output(), options);
+  EXPECT_EQ(choice.workspace_bytes, 255 * 256 * 2);
+  const auto operands = gemm_detail::packed_operands(problem_of(p.view(p.a), p.view(p.b), p.output()),
+                                                     choice.plan.packing, {p.view(p.a), p.view(p.b)}, nullptr);
+  EXPECT_EQ(operands.b, (MatrixView{nullptr, DType::f16, 255, 255, 256, 1}));
+  const auto kernel = gemm_detail::cuda_kernel(choice.plan, operands.a, operands.b, DType::f16);
+  const std::string unit = cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.needs, "sm_90a"),
+                                         kernel.kernel_bytes, kernel.args_bytes);
+  cuda::use_kernel_pack(
+      write_pack({{"c", cuda::row_copy_unit(2), "sm_90a", image("copy")}, {"g", unit, "sm_90a", image("packed")}})
+          .string());
+  const long before = launches();
+  p.multiply(options);
+  EXPECT_EQ(launches() - before, 2);
+  EXPECT_EQ(last_image(), "packed");
 }
 
 TEST_F(FakeDriver, TheCacheComesBeforeTheCompiler) {

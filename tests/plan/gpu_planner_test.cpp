@@ -197,19 +197,51 @@ TEST(GpuPlanner, DefaultPlansAreFewAndARequestGoesBeyondThem) {
   EXPECT_EQ(choose_gpu_plan(problem(512, 512, 512), parse_plan("64x32x32"), large).plan.tile, (TileShape{64, 32, 32}));
 }
 
+TEST(GpuPlanner, OperandsArePackedUnderABudgetAlone) {
+  constexpr LayoutClass odd_m{UnitAxis::mn, 2, true, false};  // beside odd_across: rows of K in phases
+  const Problem p = problem(4096, 4095, 4097, odd_m, odd_across);
+  // Rows of 4096 and of 4095 elements, 64 rounded up, in each of 4097: 2 bytes an element.
+  constexpr i64 of_a = i64{4097} * 4096 * 2, of_b = i64{4097} * 4096 * 2;
+  const auto chosen = [&](std::string_view text, i64 workspace) {
+    return choose_gpu_plan(p, parse_plan(text), large, workspace);
+  };
+  EXPECT_EQ(plan::packed_bytes(p, {true, false}), of_a);
+  EXPECT_EQ(plan::packed_bytes(p, {true, true}), of_a + of_b);
+  EXPECT_EQ(chosen("", 0).plan.packing, Packing{});
+  EXPECT_EQ(chosen("", of_a - 1).plan.packing, Packing{}) << "a byte is missing";
+  const PlanChoice both = chosen("", of_a + of_b);
+  EXPECT_EQ(both.plan.packing, (Packing{true, true}));
+  EXPECT_EQ(both.workspace_bytes, of_a + of_b);
+  EXPECT_EQ(to_string(both.plan).substr(to_string(both.plan).size() - 9), "pack(a,b)");
+  EXPECT_NE(both.reason.find(" bytes of workspace hold copies"), std::string::npos) << both.reason;
+  EXPECT_EQ(both.plan.a, Mover::tma);
+  EXPECT_EQ(chosen("a=realign b=tma", of_a + of_b).plan.packing, Packing{}) << "movers are named";
+  EXPECT_EQ(chosen("pack(b)", of_b).plan.packing, (Packing{false, true}));
+  EXPECT_EQ(choose_gpu_plan(p, parse_plan(to_string(both.plan)), large, of_a + of_b).plan, both.plan);
+  expect_error(ErrorCode::workspace, {"packing a and b takes 67,125,248 bytes", "the budget is 0"},
+               [&] { chosen("pack(a,b)", 0); });
+  expect_error(ErrorCode::plan_value, {"the workspace budget is -1 bytes"}, [&] { chosen("", -1); });
+  expect_error(ErrorCode::plan_unavailable, {"pack(b) wants an axis of unit stride"},
+               [&] { choose_gpu_plan(problem(64, 64, 64, aligned, stepped), parse_plan("pack(b)"), large, 1 << 20); });
+  EXPECT_EQ(choose_gpu_plan(problem(4096, 4096, 4096), {}, large, i64{1} << 40).plan.packing, Packing{})
+      << "boxes bring them as they lie";
+  EXPECT_EQ(choose_gpu_plan(problem(i64{1} << 40, 64, i64{1} << 40, odd), {}, large, i64{1} << 40).plan.packing,
+            Packing{});
+}
+
 TEST(GpuPlanner, BlocksWorkInPairsWhereRowsBeginInsideOfLinesAndTilesAreEven) {
   constexpr LayoutClass split_k{UnitAxis::k, 16, true, false}, split_n{UnitAxis::mn, 16, true, false};
   const auto cluster = [](const Problem& p, std::string_view request = "") {
     return choose_gpu_plan(p, parse_plan(request), large).plan.cluster;
   };
   EXPECT_EQ(cluster(problem(4096, 4096, 4096)), 1) << "rows are whole lines";
-  EXPECT_EQ(cluster(problem(4096, 4096, 4096, split_k)), 2);
+  EXPECT_EQ(cluster(problem(4096, 4096, 4096, split_k, split_n)), 2);
   EXPECT_EQ(cluster(problem(4096, 4096, 4096, aligned, split_n)), 2);
   EXPECT_EQ(cluster(problem(4000, 4096, 4096, split_k), "128x128x64"), 2) << "32 rows of tiles";
   EXPECT_EQ(cluster(problem(4100, 4096, 4096, split_k), "128x128x64"), 1) << "33 rows of tiles";
-  EXPECT_EQ(cluster(problem(4096, 4096, 4096, split_k), "order=linear"), 1) << "neighbours are side by side";
-  EXPECT_EQ(cluster(problem(4096, 4096, 4096, split_k), "order=grouped(3)"), 1);
-  EXPECT_EQ(cluster(problem(4096, 4096, 4096, split_k), "c1"), 1);
+  EXPECT_EQ(cluster(problem(4096, 4096, 4096, split_k, split_n), "order=linear"), 1) << "neighbours are side by side";
+  EXPECT_EQ(cluster(problem(4096, 4096, 4096, split_k, split_n), "order=grouped(3)"), 1);
+  EXPECT_EQ(cluster(problem(4096, 4096, 4096, split_k, split_n), "c1"), 1);
   EXPECT_EQ(cluster(problem(4096, 4096, 4096), "c2"), 2);
   // Rows of A by classes: pairs are of one class. B raw is the left operand: pairs are side by side in C.
   constexpr LayoutClass odd_k{UnitAxis::k, 2, true, false}, odd_n{UnitAxis::mn, 2, true, false};

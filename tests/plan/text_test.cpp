@@ -31,14 +31,23 @@ Plan any_plan() {
   if (plan.a == Mover::tma) plan.teams = any_positive(), plan.cluster = any_positive();
   plan.b = *rc::gen::element(Mover::pack, Mover::gather, Mover::direct);
   plan.mma = *rc::gen::element(Mma::portable, Mma::avx2, Mma::avx512, Mma::avx512_bf16);
+  plan.packing = {*rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<bool>()};
   return plan;
 }
 
 /// The plan that a request names in full; fails if a field is missing.
 Plan named(const PlanRequest& request) {
-  return {request.tile.value(),        request.warps.value(), request.stages.value(), request.teams.value_or(1),
-          request.cluster.value_or(1), request.order.value(), request.split.value(),  request.a.value(),
-          request.b.value(),           request.mma.value()};
+  return {request.tile.value(),
+          request.warps.value(),
+          request.stages.value(),
+          request.teams.value_or(1),
+          request.cluster.value_or(1),
+          request.order.value(),
+          request.split.value(),
+          request.a.value(),
+          request.b.value(),
+          request.mma.value(),
+          request.packing.value_or(Packing{})};
 }
 
 TEST(PlanText, PrintedPlansParseBack) {
@@ -58,7 +67,7 @@ TEST(PlanText, FieldsBehindTheTileComeInAnyOrder) {
       words.push_back(text.substr(at, end - at));
       at = end + 1;
     }
-    RC_ASSERT(words.size() == (plan.a == Mover::tma ? 10u : 8u));
+    RC_ASSERT(words.size() == (plan.a == Mover::tma ? 10u : 8u) + (plan.packing.any() ? 1u : 0u));
     std::string shuffled = words[0];
     std::vector<std::string> rest(words.begin() + 1, words.end());
     while (!rest.empty()) {
@@ -71,9 +80,9 @@ TEST(PlanText, FieldsBehindTheTileComeInAnyOrder) {
 }
 
 TEST(PlanText, TheDocumentedFormIsPrinted) {
-  const Plan plan{{64, 32, 32}, 1, 1, 1, 1, {OrderKind::grouped, 8}, {}, Mover::pack, Mover::gather, Mma::avx512};
+  const Plan plan{{64, 32, 32}, 1, 1, 1, 1, {OrderKind::grouped, 8}, {}, Mover::pack, Mover::gather, Mma::avx512, {}};
   EXPECT_EQ(to_string(plan), "64x32x32 w1 s1 order=grouped(8) split=none a=pack b=gather mma=avx512");
-  const Plan boxed{{128, 128, 64}, 4, 6, 2, 1, {OrderKind::grouped, 8}, {}, Mover::tma, Mover::tma, Mma::wgmma};
+  const Plan boxed{{128, 128, 64}, 4, 6, 2, 1, {OrderKind::grouped, 8}, {}, Mover::tma, Mover::tma, Mma::wgmma, {}};
   EXPECT_EQ(to_string(boxed), "128x128x64 w4 s6 t2 c1 order=grouped(8) split=none a=tma b=tma mma=wgmma");
 }
 
@@ -147,6 +156,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"SplitUnknown", "split=stream_k", value, "split=stream_k", "split=none"},
         Refused{"PartsOfZero", "split=split_k(0)", value, "split=split_k(0)", "from 1"},
         Refused{"PartsMissing", "split=split_k", syntax, "split=split_k", "split_k(S)"},
+        Refused{"PackingUnknown", "pack(c)", value, "pack(c)", "pack(a,b)"},
+        Refused{"PackingUnclosed", "pack(a", value, "pack(a", "pack(a,b)"},
+        Refused{"PackingTwice", "pack(a) pack(b)", syntax, "pack(b)", "once"},
         Refused{"MoverUnknown", "a=bulk", value, "a=bulk", "pack, gather"},
         Refused{"MoverEmpty", "b=", value, "b=", "pack, gather"},
         Refused{"MmaUnknown", "mma=wmma", value, "mma=wmma", "portable, avx2, avx512"},

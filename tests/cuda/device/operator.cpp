@@ -34,6 +34,7 @@ std::string multiply(Worker& worker, const Setup& t) {
   GemmOptions options;
   options.plan = parse_plan(t.plan);
   options.stream = worker.stream;
+  if (options.plan.packing) options.workspace_bytes = i64{1} << 26;
   const std::string plan = to_string(plan_for(a.view(), b.view(), c.view(), options).plan);
   gemm_into(a.view(), b.view(), c.view(), options);
   c.download();
@@ -211,6 +212,17 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
              &inputs[p.b], &outputs[static_cast<std::size_t>(random.whole(0, 6))],
              p.a % 2 == 0 ? Edge::end : Edge::begin,
              fmt::format("{}x{}x{} c2 {}", tile.tile.m, tile.tile.n, tile.tile.k, p.movers)});
+      }
+    }
+  }
+  // Copies of operands of every layout with an axis of unit stride.
+  for (const std::size_t layout : {by_1, transposed_by_1, off_by_one}) {
+    for (const Shape& s : {Shape{131, 257, 77}, Shape{1, 300, 65}, Shape{300, 1, 1000}, Shape{5, 7, 2100}}) {
+      for (const char* const packing : {"pack(a)", "pack(b)", "pack(a,b)"}) {
+        for (const Type in : {Type::f16, Type::bf16, Type::f32}) {
+          if (reduced && (in != Type::f16 || s.m != 131)) continue;
+          add({s, in, in, &inputs[layout], &inputs[layout], pick(outputs), Edge::end, packing});
+        }
       }
     }
   }

@@ -73,6 +73,7 @@ struct Problem {
   i64 m = 0, n = 0, k = 0;
   Type in = Type::f16, out = Type::f16;
   Placed a, b, c;
+  i64 workspace = 0;    // bytes
   std::string request;  // a plan; empty: the operator's own
   std::string plan;     // that is taken
 };
@@ -91,7 +92,7 @@ void draw_plan(Random& random, Problem& x) {
   const gemm_detail::Turned t =
       gemm_detail::turned(view_of<MatrixView>(x.a, x.in, x.m, x.k), view_of<MatrixView>(x.b, x.in, x.k, x.n),
                           view_of<MutableMatrixView>(x.c, x.out, x.m, x.n));
-  const PlanChoice choice = gemm_detail::cuda_plan(problem_of(t.a, t.b, t.c), {}, 0);
+  const PlanChoice choice = gemm_detail::cuda_plan(problem_of(t.a, t.b, t.c), {}, 0, x.workspace);
   x.plan = to_string(choice.plan);
   if (!once_in(random, 3)) return;
   std::vector<std::string> ranked;
@@ -120,6 +121,7 @@ Problem drawn(std::uint64_t seed, i64 index) {
   x.in = one_of(random, in);
   x.out = once_in(random, 2) ? x.in : one_of(random, oracle::all_types);
   x.values = random.next();
+  if (once_in(random, 4)) x.workspace = i64{1} << 24;
   draw_plan(random, x);
   return x;
 }
@@ -189,6 +191,7 @@ std::string multiply(Worker& worker, const Problem& x) {
   c.fill_output();
   GemmOptions options;
   options.plan = parse_plan(x.request);
+  options.workspace_bytes = x.workspace;
   options.stream = worker.stream;
   if (const std::string plan = to_string(plan_for(a.view(), b.view(), c.view(), options).plan); plan != x.plan)
     return fmt::format("the plan is {}\n", plan);
