@@ -234,12 +234,14 @@ struct PairsOfB {
   /// 16 rows lie in one or two sets of an L1 of 8 ways and 4 KiB a way, as powers of two do: half of them at a time.
   bool crowded() const { return stride % 1024 == 0; }
 
+  i64 distance(int pairs, int more = 0) const { return ahead<V>(2 * pairs, stride, more); }
+
   template <int group, int vectors>
-  [[gnu::always_inline]] void read(int pair, int column, int count, V::Reg (&out)[group][vectors]) const {
+  [[gnu::always_inline]] void read(int pair, int column, int count, i64 next, V::Reg (&out)[group][vectors]) const {
     const __mmask32 inside = elements(0, (vectors - 1) * lanes + count);
     const bf16* from = element_at<V>(base, 2 * pair * stride + column);
     const auto row = [&](int at) {
-      __builtin_prefetch(element_at<V>(from, ahead<V>(2 * group, stride)), 0, 2);
+      __builtin_prefetch(element_at<V>(from, next), 0, 2);
       if (at >= k) return _mm512_setzero_si512();
       return inside == ~0u ? _mm512_loadu_si512(from) : read_inside(inside, from);
     };
