@@ -73,10 +73,11 @@ auto read_one_by_one(const E* p, i64 step) {
   return V::read(elements);
 }
 
-/// count * stride, wrapped: where a prefetch goes, which is no access and may lie anywhere.
+/// count * stride + more, wrapped: where a prefetch goes, which is no access and may lie anywhere.
 template <class V>
-[[gnu::always_inline]] inline i64 ahead(int count, i64 stride) {
-  return static_cast<i64>(static_cast<__UINT64_TYPE__>(count) * static_cast<__UINT64_TYPE__>(stride));
+[[gnu::always_inline]] inline i64 ahead(int count, i64 stride, int more = 0) {
+  using Wrapped = __UINT64_TYPE__;
+  return static_cast<i64>(static_cast<Wrapped>(count) * static_cast<Wrapped>(stride) + static_cast<Wrapped>(more));
 }
 
 template <class V>

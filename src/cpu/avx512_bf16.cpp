@@ -141,7 +141,7 @@ void pack_along_strip(const bf16* base, const Axis& line, int first, const Axis&
     const i64 offset = offset_of<V>(along, k);
     if (offset == Operand::masked) return _mm512_setzero_si512();
     const bf16* const from = element_at<V>(base, offset + first * line.stride);
-    __builtin_prefetch(element_at<V>(from, ahead<V>(2 * lines_together, along.stride)));
+    __builtin_prefetch(element_at<V>(from, ahead<V>(4 * lines_together, along.stride)));
     return read_apart(inside, from, line.stride);
   };
   if (inside == ~0u && contiguous<V>(line) && along.offsets == nullptr && 2 * begin >= along.begin &&
@@ -149,8 +149,8 @@ void pack_along_strip(const bf16* base, const Axis& line, int first, const Axis&
     const bf16* from = element_at<V>(base, 2 * begin * along.stride + first);
     for (int at = begin; at < end; ++at) {
       const bf16* const next = element_at<V>(from, along.stride);
-      __builtin_prefetch(element_at<V>(from, ahead<V>(2 * lines_together, along.stride)));
-      __builtin_prefetch(element_at<V>(next, ahead<V>(2 * lines_together, along.stride)));
+      __builtin_prefetch(element_at<V>(from, ahead<V>(4 * lines_together, along.stride)));
+      __builtin_prefetch(element_at<V>(next, ahead<V>(4 * lines_together, along.stride)));
       const __m512i even = _mm512_loadu_si512(from), odd = _mm512_loadu_si512(next);
       float* const out = panel + at * pitch;
       _mm512_storeu_si512(out, _mm512_permutex2var_epi16(odd, left_half(), even));
@@ -195,9 +195,9 @@ void pack_pairs(const Operand& x, int lines, int k, float* panel) {
   const Axis along = axis_of<V>(x.k_stride, x.k_offsets, x.k_begin, x.k_end, k);
   const bool wide = read_across<V>(line, along, lines);
   const i64 step = static_cast<i64>(pairs) * Panel::pitch;
-  for (int at = 0; wide && at < pairs; at += lines_together / 2) {
+  for (int at = 0; wide && at < pairs; at += lines_together) {
     for (int s = 0; s < Panel::strips(lines); ++s) {
-      const int first = Panel::strip(lines, s).first, end = lower<V>(at + lines_together / 2, pairs);
+      const int first = Panel::strip(lines, s).first, end = lower<V>(at + lines_together, pairs);
       if (first >= line.begin) pack_along_strip<Panel::groups>(base, line, first, along, at, end, panel + s * step);
     }
   }
@@ -234,12 +234,14 @@ struct PairsOfB {
   /// 16 rows lie in one or two sets of an L1 of 8 ways and 4 KiB a way, as powers of two do: half of them at a time.
   bool crowded() const { return stride % 1024 == 0; }
 
+  i64 distance(int pairs, int more = 0) const { return ahead<V>(2 * pairs, stride, more); }
+
   template <int group, int vectors>
-  [[gnu::always_inline]] void read(int pair, int column, int count, V::Reg (&out)[group][vectors]) const {
+  [[gnu::always_inline]] void read(int pair, int column, int count, i64 next, V::Reg (&out)[group][vectors]) const {
     const __mmask32 inside = elements(0, (vectors - 1) * lanes + count);
     const bf16* from = element_at<V>(base, 2 * pair * stride + column);
     const auto row = [&](int at) {
-      __builtin_prefetch(element_at<V>(from, ahead<V>(2 * group, stride)), 0, 2);
+      __builtin_prefetch(element_at<V>(from, next), 0, 2);
       if (at >= k) return _mm512_setzero_si512();
       return inside == ~0u ? _mm512_loadu_si512(from) : read_inside(inside, from);
     };

@@ -1,11 +1,12 @@
 // Multiplication with one operand read where it lies: for few rows or few columns of the output, of which an element of
 // the other operand serves so few that its way through a panel costs more than its products.
 //
-// multiply_rows(): few rows of A, rows of B contiguous. A group of rows of B is converted into registers, a vector or
-// two of columns at a time, and the rows of A pass by. multiply_across(): the same with columns of B contiguous, which
-// are read along k and transposed in registers. multiply_columns(): few columns of B. As many rows of A as a register
-// tile has are converted into a buffer, a piece of k at a time and as they lie, where a panel would have to be
-// transposed. Sums take their products in order of k: the bits are those of multiply() in micro_kernel.hpp.
+// multiply_rows(): few rows of A, rows of B contiguous. A piece of a strip of B is converted by the register tile that
+// needs it first, and stays in the nearest cache while the other rows of A pass by; a single row, multiply_row(), takes
+// B from registers. multiply_across(): the same with columns of B contiguous, which are read along k and transposed in
+// registers. multiply_columns(): few columns of B. As many rows of A as a register tile has are converted into a buffer,
+// a piece of k at a time and as they lie, where a panel would have to be transposed. Sums take their products in order
+// of k: the bits are those of multiply() in micro_kernel.hpp.
 //
 // Start at multiply_direct_b() and multiply_direct_a().
 #pragma once
@@ -24,15 +25,19 @@ struct Lines {
   /// Whether V::b_rows lines are too many at a time for the nearest cache.
   static constexpr bool crowded() { return false; }
 
-  /// Vectors of elements of a group of lines, from `at` on, as floats; `count` of the last vector and zeros behind. The
-  /// same of the next group, which need not exist, is in the L2 soon: read in memory order, but many lines deep, they
-  /// are no stream that hardware foresees.
+  /// Elements from one place to that `lines` lines and `more` elements after it.
+  i64 distance(int lines, int more = 0) const { return ahead<V>(lines, stride, more); }
+
+  /// Vectors of elements of a group of lines, from `at` on, as floats; `count` of the last vector and zeros behind. What
+  /// lies `next` elements further, which need not exist, is in the L2 soon: a vector or two of many lines are no stream
+  /// that hardware foresees.
   template <int group, int vectors>
-  [[gnu::always_inline]] void read(int line, int at, int count, typename V::Reg (&out)[group][vectors]) const {
+  [[gnu::always_inline]] void read(int line, int at, int count, i64 next,
+                                   typename V::Reg (&out)[group][vectors]) const {
     const E* from = element_at<V>(base, line * stride + at);
 #pragma GCC unroll 8
     for (int g = 0; g < group; ++g, from = element_at<V>(from, stride)) {
-      __builtin_prefetch(element_at<V>(from, ahead<V>(group, stride)), 0, 2);
+      __builtin_prefetch(element_at<V>(from, next), 0, 2);
 #pragma GCC unroll 2
       for (int v = 0; v < vectors; ++v) {
         const E* const vector = from + v * V::lanes;
@@ -75,90 +80,40 @@ void with_lines(const void* base, DType type, i64 stride, Use use) {
   use(Lines<V, float>{static_cast<const float*>(base), stride});
 }
 
-/// acc[i * ld + j] += sum over `group` of k of a[i, k] * b[k, j], for `rows` rows and `vectors` vectors of columns,
-/// `columns` of the last one.
-template <class V, int group, int rows, int vectors>
-[[gnu::always_inline]] inline void add_row_group(const float* elements, const typename V::Reg (&line)[group][vectors],
-                                                 int columns, float* acc, i64 ld, bool add) {
-  using A = RowPanel<V>;
+/// Rows of B from `at` on, a group of them, by one row of A: acc[j] += sum over the group of a[k] * b[k, j], for
+/// `vectors` vectors of columns from `first` on, `columns` of the last one.
+template <class V, int group, int vectors, class Rows>
+[[gnu::always_inline]] inline void multiply_group(const float* a, const Rows& b, int at, int first, int columns,
+                                                  float* acc, bool add) {
   constexpr int last = vectors - 1;
-  typename V::Reg sum[rows][vectors];
-#pragma GCC unroll 3
-  for (int r = 0; r < rows; ++r) {
+  typename V::Reg line[group][vectors], sum[vectors];
+  b.read(at, first, columns, b.distance(group), line);
 #pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) {
-      const int count = v < last ? V::lanes : columns;
-      sum[r][v] = add ? load_lanes<V>(acc + r * ld + v * V::lanes, count) : V::zero();
-    }
+  for (int v = 0; v < vectors; ++v) {
+    sum[v] = add ? load_lanes<V>(acc + first + v * V::lanes, v < last ? V::lanes : columns) : V::zero();
   }
 #pragma GCC unroll 8
   for (int g = 0; g < group; ++g) {
-#pragma GCC unroll 3
-    for (int r = 0; r < rows; ++r) {
-      const typename V::Reg element = V::broadcast(elements + g * A::k_step + r * A::row_step);
+    const typename V::Reg element = V::broadcast(a + (at + g) * RowPanel<V>::k_step);
 #pragma GCC unroll 2
-      for (int v = 0; v < vectors; ++v) sum[r][v] = V::multiply_add(element, line[g][v], sum[r][v]);
-    }
+    for (int v = 0; v < vectors; ++v) sum[v] = V::multiply_add(element, line[g][v], sum[v]);
   }
-#pragma GCC unroll 3
-  for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 2
-    for (int v = 0; v < last; ++v) V::store(acc + r * ld + v * V::lanes, sum[r][v]);
-    store_lanes<V>(acc + r * ld + last * V::lanes, columns, sum[r][last]);
+  for (int v = 0; v < vectors; ++v) {
+    store_lanes<V>(acc + first + v * V::lanes, v < last ? V::lanes : columns, sum[v]);
   }
 }
 
-/// A packed, as multiply_rows needs it for every group: a division for each would cost as much as a row.
-struct FewRows {
-  const float* panel;
-  i64 step;                // floats from one strip of the panel to the next
-  int strips, longest;     // the rows of all strips but the last ones, which may have one row less
-  int longest_strips = 0;  // how many are so long
-};
-
-/// A group of rows of B from `at` on, and at most `vectors` vectors of its columns from `first` on, `columns` of the
-/// last one.
-template <class V, int group, int vectors, class Rows>
-[[gnu::always_inline]] inline void multiply_row_group(const Rows& b, int at, int first, int columns, const FewRows& a,
-                                                      float* acc, i64 ld, bool add) {
-  using A = RowPanel<V>;
-  typename V::Reg line[group][vectors];
-  b.read(at, first, columns, line);
-  const float* strip = a.panel + at * A::k_step;
-  acc += first;
-  for (int s = 0; s < a.strips; ++s, strip += a.step) {
-    const float* elements = strip;
-    int rows = s < a.longest_strips ? a.longest : a.longest - 1;
-    for (; rows >= 3; rows -= 3, elements += 3 * A::row_step, acc += 3 * ld) {
-      add_row_group<V, group, 3, vectors>(elements, line, columns, acc, ld, add);
-    }
-    for (; rows >= 2; rows -= 2, elements += 2 * A::row_step, acc += 2 * ld) {
-      add_row_group<V, group, 2, vectors>(elements, line, columns, acc, ld, add);
-    }
-    if (rows == 1) {
-      add_row_group<V, group, 1, vectors>(elements, line, columns, acc, ld, add);
-      acc += ld;
-    }
-  }
-}
-
-/// acc (m, n) += a (m, k), packed, * b (k, n), where it lies, or = if not add. A group of rows of B is read over its
+/// acc (1, n) += a (1, k), packed, * b (k, n), where it lies, or = if not add. A group of rows of B is read over its
 /// whole width before the next one.
 template <class V, class Rows>
-void multiply_rows(const float* a_panel, const Rows& b, int m, int n, int k, float* acc, i64 ld, bool add) {
-  FewRows a = {a_panel, static_cast<i64>(k) * RowPanel<V>::pitch, RowPanel<V>::strips(m), 0};
-  for (int s = 0; s < a.strips; ++s) {
-    const int rows = RowPanel<V>::strip(m, s).count;
-    if (rows < a.longest) break;
-    a.longest = rows;
-    ++a.longest_strips;
-  }
+void multiply_row(const float* a, const Rows& b, int n, int k, float* acc, bool add) {
   const auto over_width = [&]<int group>(int at) {
     int j = 0;
     for (; n - j >= 2 * V::lanes; j += 2 * V::lanes)
-      multiply_row_group<V, group, 2>(b, at, j, V::lanes, a, acc, ld, add || at > 0);
+      multiply_group<V, group, 2>(a, b, at, j, V::lanes, acc, add || at > 0);
     for (; j < n; j += V::lanes)
-      multiply_row_group<V, group, 1>(b, at, j, lower<V>(n - j, V::lanes), a, acc, ld, add || at > 0);
+      multiply_group<V, group, 1>(a, b, at, j, lower<V>(n - j, V::lanes), acc, add || at > 0);
   };
   int at = 0;
   if (b.crowded()) {
@@ -166,6 +121,65 @@ void multiply_rows(const float* a_panel, const Rows& b, int m, int n, int k, flo
   }
   for (; at + V::b_rows <= k; at += V::b_rows) over_width.template operator()<V::b_rows>(at);
   for (; at < k; ++at) over_width.template operator()<1>(at);
+}
+
+/// Columns of a strip of B where they lie, row by row. What is read goes, converted, to a panel as well.
+template <class V, class Rows>
+struct ConvertedLines {
+  Rows rows;
+  int row, column, count;  // count: columns of the last vector
+  i64 next;                // elements to what is read after these rows
+  float* panel;
+
+  template <class>
+  using Half = V;
+  template <class, int vectors>
+  [[gnu::always_inline]] void read(typename V::Reg (&out)[1][vectors]) {
+    rows.read(row, column, count, next, out);
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) V::store(panel + v * V::lanes, out[0][v]);
+    ++row;
+    panel += ColumnPanel<V>::pitch;
+  }
+};
+
+/// So much of k of a strip of B stays in the nearest cache, converted, while all rows of A pass by.
+constexpr int converted_depth = 128;
+
+/// acc (m, n) += a (m, k), packed, * b (k, n), where it lies, or = if not add. The first strip of rows of A meets B as
+/// it is read, the others find it converted. What is read next is on its way to the L2 meanwhile: the same rows of the
+/// next strip or, behind the last one, the rows after these of the first.
+template <class V, class Rows>
+void multiply_rows(const float* a_panel, const Rows& b, int m, int n, int k, float* acc, i64 ld, bool add) {
+  using A = RowPanel<V>;
+  using B = ColumnPanel<V>;
+  if (m == 1) return multiply_row<V>(a_panel, b, n, k, acc, add);
+  using AsItLies = ConvertedLines<V, Rows>;
+  using Converted = PanelLines<B::pitch>;
+  static constexpr auto first_table = tile_table<V, A, AsItLies, float>();
+  static constexpr auto table = tile_table<V, A, Converted, float>();
+  const i64 a_step = static_cast<i64>(k) * A::pitch;
+  alignas(64) float panel[converted_depth * B::pitch];
+  for (int at = 0; at < k; at += converted_depth) {
+    const int depth = lower<V>(k - at, converted_depth);
+    for (int j = 0; j < n; j += B::width) {
+      const TileColumns columns = columns_of<V>(lower<V>(n - j, B::width));
+      const i64 next = j + B::width < n ? B::width : b.distance(depth, -j);
+      for (int s = 0; s < A::strips(m); ++s) {
+        const Strip rows = A::strip(m, s);
+        float* const sums = acc + rows.first * ld + j;
+        const auto multiply_by = [&](const auto& tiles, const auto& lines) {
+          tiles.of[rows.count - 1][columns.width](a_panel + s * a_step + at * A::k_step, lines, depth, sums, ld,
+                                                  columns.last, add || at > 0, sums + B::width, sums, ld);
+        };
+        if (s == 0) {
+          multiply_by(first_table, AsItLies{b, at, j, columns.last, next, panel});
+        } else {
+          multiply_by(table, Converted{panel});
+        }
+      }
+    }
+  }
 }
 
 /// acc[i * ld + j] += sum over `depth` of k of a[k * m + i] * block[k] lane j, for `rows` rows and `columns` lanes.
@@ -271,7 +285,8 @@ template <class V, class Piece, class C, class Rows>
 void multiply_pieces(const Rows& a, const float* b_panel, int m, int n, int k, const float* acc, i64 ld, bool add,
                      C* out, i64 out_ld) {
   using B = ColumnPanel<V>;
-  static constexpr TileTable<V> table = tile_table<V, Piece, C>();
+  using BLines = PanelLines<B::pitch>;
+  static constexpr TileTable<V, BLines> table = tile_table<V, Piece, BLines, C>();
   alignas(64) float piece[V::mr * Piece::row_step];
   for (int s = 0; s < RowPanel<V>::strips(m); ++s) {
     const Strip rows = RowPanel<V>::strip(m, s);
@@ -285,8 +300,8 @@ void multiply_pieces(const Rows& a, const float* b_panel, int m, int n, int k, c
         const Strip columns = B::strip(n, j);
         const auto [width, last] = columns_of<V>(columns.count);
         const float* const sums = acc + rows.first * ld + columns.first;
-        table.of[rows.count - 1][width](piece, b_panel + (j * static_cast<i64>(k) + at) * B::pitch, length, sums, ld,
-                                        last, add || at > 0, sums + columns.count,
+        table.of[rows.count - 1][width](piece, BLines{b_panel + (j * static_cast<i64>(k) + at) * B::pitch}, length,
+                                        sums, ld, last, add || at > 0, sums + columns.count,
                                         element_at<V>(out, rows.first * out_ld + columns.first), out_ld);
       }
     }

@@ -17,15 +17,38 @@ namespace tilewright::cpu {
 /// that reads ahead stops at the end of each page.
 constexpr int fetched_ahead = 64;
 
-/// One register tile: acc[r * ld + j] += sum over k of a[r, k] * b[k * pitch + j], or = if not add. `columns` of the
-/// last vector are in use. A::row_step and A::k_step say where the elements of a are. `next`: the sums of the tile that
-/// comes next, which need not exist; they are fetched, as an accumulator too may be larger than the L2. The sums go to
-/// `out`, rounded if C is not float: to acc itself, or to the rows of a matrix.
-template <class V, class A, int pitch, class C, int rows, int vectors>
-void multiply_tile(const float* a, const float* b, int k, const float* acc, i64 ld, int columns, bool add,
+/// Lines of a panel of B, `pitch` floats apart.
+template <int pitch>
+struct PanelLines {
+  const float* line;
+
+  /// What half a strip's vector of columns is multiplied with.
+  template <class V>
+  using Half = typename V::Half;
+
+  /// The line, and goes on to the next one.
+  template <class V, int vectors>
+  [[gnu::always_inline]] void read(typename V::Reg (&out)[1][vectors]) {
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      if (v * V::lanes % 16 == 0)
+        __builtin_prefetch(line + fetched_ahead * pitch + v * V::lanes, 0, 2);  // a cache line
+      out[0][v] = V::load(line + v * V::lanes);
+    }
+    line += pitch;
+  }
+};
+
+/// One register tile: acc[r * ld + j] += sum over k of a[r, k] * b[k, j], or = if not add. `columns` of the last vector
+/// are in use. A::row_step and A::k_step say where the elements of a are, b.read() gives the next line of b. `next`: the
+/// sums of the tile that comes next, which need not exist; they are fetched, as an accumulator too may be larger than
+/// the L2. The sums go to `out`, rounded if C is not float: to acc itself, or to the rows of a matrix.
+template <class V, class A, class B, class C, int rows, int vectors>
+void multiply_tile(const float* a, const B& first, int k, const float* acc, i64 ld, int columns, bool add,
                    const float* next, void* out, i64 out_ld) {
   using Reg = typename V::Reg;
   constexpr int last = vectors - 1;
+  B b = first;
   Reg sum[rows][vectors];
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
@@ -46,20 +69,15 @@ void multiply_tile(const float* a, const float* b, int k, const float* acc, i64 
     }
   }
   for (; k > 0; --k) {
-    Reg line[vectors];
-#pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) {
-      if (v * V::lanes % 16 == 0) __builtin_prefetch(b + fetched_ahead * pitch + v * V::lanes, 0, 2);  // a cache line
-      line[v] = V::load(b + v * V::lanes);
-    }
+    Reg line[1][vectors];
+    b.template read<V>(line);
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
       const Reg element = V::broadcast(a + r * A::row_step);
 #pragma GCC unroll 2
-      for (int v = 0; v < vectors; ++v) sum[r][v] = V::multiply_add(element, line[v], sum[r][v]);
+      for (int v = 0; v < vectors; ++v) sum[r][v] = V::multiply_add(element, line[0][v], sum[r][v]);
     }
     a += A::k_step;
-    b += pitch;
   }
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
@@ -69,7 +87,8 @@ void multiply_tile(const float* a, const float* b, int k, const float* acc, i64 
   }
 }
 
-using TileFunction = void (*)(const float* a, const float* b, int k, const float* acc, i64 ld, int columns, bool add,
+template <class B>
+using TileFunction = void (*)(const float* a, const B& first, int k, const float* acc, i64 ld, int columns, bool add,
                               const float* next, void* out, i64 out_ld);
 
 /// The columns of a register tile: half a vector where V::Half is such a one, a vector, two.
@@ -87,24 +106,23 @@ TileColumns columns_of(int count) {
 }
 
 /// The register tiles by rows - 1 and width.
-template <class V>
+template <class V, class B>
 struct TileTable {
-  TileFunction of[V::mr][3];
+  TileFunction<B> of[V::mr][3];
 };
 
-template <class V, class A, class C, int rows = 1>
-constexpr void fill(TileTable<V>& table) {
-  constexpr int pitch = ColumnPanel<V>::pitch;
-  table.of[rows - 1][half] = multiply_tile<typename V::Half, A, pitch, C, rows, 1>;
-  table.of[rows - 1][one] = multiply_tile<V, A, pitch, C, rows, 1>;
-  table.of[rows - 1][two] = multiply_tile<V, A, pitch, C, rows, 2>;
-  if constexpr (rows < V::mr) fill<V, A, C, rows + 1>(table);
+template <class V, class A, class B, class C, int rows = 1>
+constexpr void fill(TileTable<V, B>& table) {
+  table.of[rows - 1][half] = multiply_tile<typename B::template Half<V>, A, B, C, rows, 1>;
+  table.of[rows - 1][one] = multiply_tile<V, A, B, C, rows, 1>;
+  table.of[rows - 1][two] = multiply_tile<V, A, B, C, rows, 2>;
+  if constexpr (rows < V::mr) fill<V, A, B, C, rows + 1>(table);
 }
 
-template <class V, class A, class C>
-constexpr TileTable<V> tile_table() {
-  TileTable<V> table = {};
-  fill<V, A, C>(table);
+template <class V, class A, class B, class C>
+constexpr TileTable<V, B> tile_table() {
+  TileTable<V, B> table = {};
+  fill<V, A, B, C>(table);
   return table;
 }
 
@@ -117,7 +135,8 @@ template <class V>
 void multiply(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
   using A = RowPanel<V>;
   using B = ColumnPanel<V>;
-  static constexpr TileTable<V> table = tile_table<V, A, float>();
+  using BLines = PanelLines<B::pitch>;
+  static constexpr TileTable<V, BLines> table = tile_table<V, A, BLines, float>();
   const i64 a_step = static_cast<i64>(k) * A::pitch, b_step = static_cast<i64>(k) * B::pitch;
   const int a_strips = A::strips(m), b_strips = B::strips(n);
   const i64 fitting = a_block_bytes / (a_step * static_cast<i64>(sizeof(float)) + 1);
@@ -129,7 +148,7 @@ void multiply(const float* a_panel, const float* b_panel, int m, int n, int k, f
       for (int i = first; i < lower<V>(first + block, a_strips); ++i) {
         const Strip rows = A::strip(m, i);
         float* const sums = acc + rows.first * ld + columns.first;
-        table.of[rows.count - 1][width](a_panel + i * a_step, b_panel + j * b_step, k, sums, ld, last, add,
+        table.of[rows.count - 1][width](a_panel + i * a_step, BLines{b_panel + j * b_step}, k, sums, ld, last, add,
                                         sums + rows.count * ld, sums, ld);
       }
     }

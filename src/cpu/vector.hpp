@@ -4,7 +4,7 @@
 // the same templates (panels, packing, micro-kernel, blocks) for it. V has, for vectors of `lanes` floats:
 //
 //   Reg, lanes, mr, b_rows                    register type, its lanes, rows of the largest register tile, rows of B
-//                                             that multiply_rows keeps in registers
+//                                             that multiply_row keeps in registers
 //   Half                                      a vector of fewer lanes that multiply_tile takes as well, or V itself
 //   zero(), broadcast(p)                      zeros; *p in every lane
 //   load(p), store(p, x)                      `lanes` floats, any alignment

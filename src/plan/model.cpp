@@ -64,9 +64,7 @@ Cost modelled_cost(const Problem& problem, const Plan& plan, const CpuDescriptio
   const double b_rate = across ? cpu_rates.direct_across : elements_per_us(plan.b, problem.b);
   cost.pack = along_k * (share.a_rows / elements_per_us(plan.a, problem.a) + share.b_cols / b_rate);
   if (direct_b) cost.pack += share.b_cols * (across ? steps : along_k / width) * cpu_rates.direct_row_us;
-  const bool by_groups = direct_b && !across && 4 * height * width > static_cast<double>(cpu.l1_bytes);
   cost.accumulator = share.outputs * steps / cpu_rates.accumulator_elements;
-  if (by_groups) cost.accumulator += share.outputs * along_k / (cpu_rates.direct_group * cpu_rates.direct_sums);
   cost.store = share.outputs / cpu_rates.stored_elements;
   cost.start = waves * (steps * cpu_rates.step_us + cpu_rates.program_us);
   if (rows * cols * parts > 1 && threads > 1) cost.start += cpu_rates.team_us;

@@ -20,8 +20,6 @@ struct CpuRates {
   double direct_elements = 14e3;       // read where they lie
   double direct_across = 4.5e3;        // the same of B with unit stride along K, which is transposed in registers
   double direct_row_us = 0.0204;       // to begin a row or column of B that is read where it lies
-  double direct_group = 8;             // such rows between two passes over the accumulator, if that exceeds the L1
-  double direct_sums = 400e3;          // elements of it in such a pass, most of which hides behind the products
   double accumulator_elements = 12e3;  // read and written, in the L2
   double stored_elements = 12e3;       // rounded and written to C
   double reduced_elements = 2e3;       // of one part, written to the workspace and added
@@ -36,7 +34,7 @@ inline constexpr CpuRates cpu_rates;
 struct Cost {
   double multiply = 0;     // without the padding, which CPU programs skip
   double pack = 0;         // both operands; every program packs its own blocks
-  double accumulator = 0;  // its way between the L2 and the registers: once a K step, or once a group of a direct B
+  double accumulator = 0;  // its way between the L2 and the registers: once a K step
   double store = 0;        // to C
   double start = 0;        // steps, programs and the team of threads
   double memory = 0;       // traffic from beyond the L3 by the closed form, and C
