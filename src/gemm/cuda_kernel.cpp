@@ -81,15 +81,10 @@ Operands packed_operands(const Problem& problem, const Packing& packing, const O
     view.row_stride = by_rows ? plan::packed_pitch(view.cols) : 1;
     view.col_stride = by_rows ? 1 : plan::packed_pitch(view.rows);
   };
-  // Along the axis that the layout class has; of a single row or column, along it.
-  const auto by_rows = [](const MatrixView& view, UnitAxis unit, UnitAxis columns) {
-    return unit == columns || (unit == UnitAxis::both && view.rows <= 1);
-  };
-  if (packing.a) lay(operands.a, by_rows(given.a, problem.a.unit, UnitAxis::k), workspace);
+  if (packing.a) lay(operands.a, !plan::a_along_m(problem), workspace);
   if (packing.b) {
     const i64 before = plan::packed_bytes(problem, {packing.a, false});
-    lay(operands.b, by_rows(given.b, problem.b.unit, UnitAxis::mn),
-        workspace == nullptr ? nullptr : workspace + before);
+    lay(operands.b, plan::b_along_n(problem), workspace == nullptr ? nullptr : workspace + before);
   }
   return operands;
 }

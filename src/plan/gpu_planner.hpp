@@ -5,7 +5,7 @@
 #include <array>
 
 #include <tilewright/plan.hpp>
-#include <tilewright/tile/classes.hpp>
+#include "plan/gpu_operands.hpp"
 
 namespace tilewright::plan {
 
@@ -45,39 +45,11 @@ inline constexpr std::array gpu_tiles = {
     GpuTile{{256, 128, 64}, {8, 2}, {8, 3}, {8, 4}, {8, 4}},
 };
 
-// What follows speaks of the problem as it is multiplied: as_packed.
-
-/// A plan's tile in the product that is computed, which is C^T = B^T * A^T if the plan transposes.
-TileShape product_tile(const Plan& plan);
-/// Whether programs take rows of A, or columns of B, by classes: by tma, of rows that start anywhere.
-bool a_in_classes(const Problem& problem, const Plan& plan);
-bool b_in_classes(const Problem& problem, const Plan& plan);
-/// Whether each program takes B's rows, which run along N and start anywhere, by all classes in phases.
-bool b_in_phases(const Problem& problem, const Plan& plan);
-/// The columns of C that are a program's own: of a tile's columns a few stand for others in some phases.
-i64 own_columns(const Problem& problem, const Plan& plan);
-/// Those classes; a single one if programs take adjacent rows and columns.
-tile::Classes classes_of(const Problem& problem, const Plan& plan);
-/// The rows and columns of tiles: where programs take them by classes, those of each class.
-i64 tile_rows(const Problem& problem, const Plan& plan);
-i64 tile_cols(const Problem& problem, const Plan& plan);
-/// The mover of an operand of this layout class.
-Mover gpu_mover(const LayoutClass& layout);
 /// What multiplies elements of a type in a tile that so many warps share: wgmma wants 64 rows for each four of them.
 Mma gpu_mma(DType input, const TileShape& tile, i64 warps, const GpuDescription& gpu);
 
-/// Bytes of one asynchronous copy where both operands are moved by those: 16 if the rows of both are aligned to that,
-/// else 4 for both, so that kernels are few. 0 where the movers differ: an operand's own alignment decides.
-int copy_bytes(const Problem& problem, const Plan& plan);
-
 /// Bytes of shared memory that a plan's pipeline takes.
 i64 shared_bytes_of(const Plan& plan, DType input);
-
-/// The problem that is multiplied under a plan: with packed operands where it packs some.
-Problem as_packed(const Problem& problem, const Packing& packing);
-/// A packed operand's elements from row to row, for so many in each; and the bytes of an operand's copy.
-i64 packed_pitch(i64 adjacent);
-i64 packed_bytes(const Problem& problem, const Packing& packing);
 
 /// Chooses the fields that the request leaves open, as choose_plan does for a CPU. Throws plan_value, plan_unavailable
 /// and workspace.
