@@ -289,8 +289,12 @@ void check_record_path(const fs::path& path, const std::vector<fs::path>& others
   const auto status = fs::status(path, none);
   if (fs::exists(status) && !fs::is_regular_file(status)) refuse(path, "it is not a regular file");
   if (!path.has_filename()) refuse(path, "give the name of a file");
+  // Files that do not exist yet are one if their folders are, whatever links lead there.
+  const auto place = [&](const fs::path& file) {
+    return fs::weakly_canonical(folder_of(file), none) / file.filename();
+  };
   for (const fs::path& other : others) {
-    if (fs::equivalent(path, other, none) || path.lexically_normal() == other.lexically_normal()) {
+    if (fs::equivalent(path, other, none) || place(path) == place(other)) {
       refuse(path, fmt::format("it is {}, which this run needs as well", other.string()));
     }
   }

@@ -91,6 +91,9 @@ std::vector<Case> parse_line(std::string_view line, const std::vector<Column>& c
       case Column::name:
       case Column::group:
         if (cell.empty()) refuse(place, fmt::format("the {} is empty", what));
+        if (core::printable(cell) != cell)
+          refuse(place, fmt::format("the {} '{}' is not printable; give it without control characters", what,
+                                    core::shown(cell)));
         (columns[i] == Column::name ? one.name : one.group) = cell;
         break;
       case Column::m:

@@ -240,6 +240,12 @@ std::string sweep_picture(std::string_view record, std::string_view name) {
                     "bench/suites/layout-sweep.csv are, so there is nothing to draw",
                     name));
   }
+  const auto measured = [](const Outcome& outcome) {
+    return std::ranges::any_of(outcome.entries, [](const Entry& entry) { return entry.failed.empty(); });
+  };
+  if (std::ranges::none_of(read.outcomes, measured))
+    throw Error(ErrorCode::problem,
+                fmt::format("{}: no contender in it was measured, so there is nothing to draw", name));
   const Json json = Json::parse(record);
   const bool on_gpu = read.run.target == "cuda";
   const Scale scale(sweeps, on_gpu);

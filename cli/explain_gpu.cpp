@@ -14,6 +14,7 @@
 #include "cuda/pack.hpp"
 #include "gemm/cuda_kernel.hpp"
 #include "gemm/turned.hpp"
+#include "plan/facts.hpp"
 #include "plan/gpu_planner.hpp"
 #include "plan/number.hpp"
 
@@ -73,6 +74,9 @@ std::string text_of(const cuda::Move& move, int along, i64 classes, bool phases,
 
 Facts facts_of(const MatrixView& given_a, const MatrixView& given_b, const MatrixView& given_c,
                const PlanRequest& request, i64 workspace_bytes) {
+  plan::check_offsets('a', given_a);
+  plan::check_offsets('b', given_b);
+  plan::check_offsets('c', given_c);
   const auto [a, b, c] = gemm_detail::turned(
       given_a, given_b, {nullptr, given_c.type, given_c.rows, given_c.cols, given_c.row_stride, given_c.col_stride});
   Facts facts;

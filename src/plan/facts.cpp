@@ -41,21 +41,10 @@ std::optional<OffsetRange> offsets_between(const Operand& operand, i64 row_first
   return OffsetRange{*low, *high};
 }
 
-/// The operand's farthest elements must have byte offsets in 63 bits; an axis of one index has no stride that matters.
 Operand operand_of(char name, i64 rows, i64 cols, i64 row_stride, i64 col_stride, DType type, const LayoutClass& layout,
                    Mover mover) {
-  const Operand operand{name, rows, cols, row_stride, col_stride, type, layout, mover};
-  if (rows > 0 && cols > 0) {
-    const auto range = offsets_between(operand, 0, rows - 1, 0, cols - 1);
-    i64 bytes = 0;
-    if (std::max(rows, cols) > largest_extent || !range || __builtin_mul_overflow(range->low, size_of(type), &bytes) ||
-        __builtin_mul_overflow(range->high, size_of(type), &bytes)) {
-      throw Error(ErrorCode::address_range,
-                  fmt::format("{} is {}x{} with strides ({}, {}): its byte offsets do not fit in 63 bits.", name, rows,
-                              cols, row_stride, col_stride));
-    }
-  }
-  return operand;
+  check_offsets(name, {nullptr, type, rows, cols, row_stride, col_stride});
+  return {name, rows, cols, row_stride, col_stride, type, layout, mover};
 }
 
 i64 checked_programs(const TileGrid& grid, i64 parts) {
@@ -112,6 +101,20 @@ std::vector<TrafficRow> traffic_rows(const Problem& problem, const Plan& plan, c
 }
 
 }  // namespace
+
+void check_offsets(char name, const MatrixView& view) {
+  if (view.rows <= 0 || view.cols <= 0) return;
+  const Operand operand{name, view.rows, view.cols, view.row_stride, view.col_stride, view.type, {}, {}};
+  const auto range = offsets_between(operand, 0, view.rows - 1, 0, view.cols - 1);
+  i64 bytes = 0;
+  if (std::max(view.rows, view.cols) > largest_extent || !range ||
+      __builtin_mul_overflow(range->low, size_of(view.type), &bytes) ||
+      __builtin_mul_overflow(range->high, size_of(view.type), &bytes)) {
+    throw Error(ErrorCode::address_range,
+                fmt::format("{} is {}x{} with strides ({}, {}): its byte offsets do not fit in 63 bits.", name,
+                            view.rows, view.cols, view.row_stride, view.col_stride));
+  }
+}
 
 std::optional<OffsetRange> valid_offsets(const Operand& operand, const IndexRange& rows, const IndexRange& cols) {
   if (rows.valid == 0 || cols.valid == 0) return std::nullopt;

@@ -51,6 +51,10 @@ struct Operand {
 std::optional<OffsetRange> valid_offsets(const Operand& operand, const IndexRange& rows, const IndexRange& cols);
 std::optional<OffsetRange> box_offsets(const Operand& operand, const IndexRange& rows, const IndexRange& cols);
 
+/// An operand's farthest elements must have byte offsets in 63 bits; an axis of one index has no stride that matters.
+/// Throws Error address_range.
+void check_offsets(char name, const MatrixView& view);
+
 /// Problem, strides and plan together: from a program's number to its part of the work, and back.
 struct Geometry {
   Problem problem;

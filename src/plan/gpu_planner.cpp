@@ -364,6 +364,20 @@ Candidates candidates_of(const Problem& problem, const PlanRequest& request, con
   return all;
 }
 
+/// Of a request that names no tile, each reason with the first tile that has it.
+[[noreturn]] void refuse_all(const std::vector<Candidate>& rejected) {
+  if (rejected.size() == 1)
+    unavailable(fmt::format("{}: {}.", to_string(rejected.front().plan), rejected.front().rejected));
+  std::string text = "no tile suits the request.";
+  std::vector<std::string_view> told;
+  for (const Candidate& candidate : rejected) {
+    if (std::ranges::find(told, candidate.rejected) != told.end()) continue;
+    told.push_back(candidate.rejected);
+    text += fmt::format(" {}: {}.", text_of(candidate.plan.tile), candidate.rejected);
+  }
+  unavailable(text);
+}
+
 /// Whether a copy of an operand serves: it has an axis of unit stride, and no boxes as it lies.
 bool worth_packing(const LayoutClass& layout) { return layout.unit != UnitAxis::none && !has_boxes(layout); }
 
@@ -419,9 +433,7 @@ PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, c
     for (Candidate& candidate : packed.rejected) candidate.plan.packing = packing;
     std::ranges::move(packed.rejected, std::back_inserter(rejected));
   }
-  if (ranked.empty()) {
-    unavailable(fmt::format("{}: {}.", to_string(rejected.front().plan), rejected.front().rejected));
-  }
+  if (ranked.empty()) refuse_all(rejected);
   std::ranges::stable_sort(ranked, {}, &Candidate::microseconds);
   PlanChoice choice;
   choice.plan = ranked.front().plan;

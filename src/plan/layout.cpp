@@ -40,6 +40,7 @@ LayoutClass layout_class(const MatrixView& view, bool k_axis_is_cols) {
   } else if (rows_unit) {
     alignment = of_cols;
   }
+  const bool empty = view.rows == 0 || view.cols == 0;
   const bool rows_forward = view.rows <= 1 || view.row_stride > 0, cols_forward = view.cols <= 1 || view.col_stride > 0;
   UnitAxis unit = UnitAxis::none;
   if (rows_unit && cols_unit) {
@@ -47,7 +48,7 @@ LayoutClass layout_class(const MatrixView& view, bool k_axis_is_cols) {
   } else if (rows_unit || cols_unit) {
     unit = cols_unit == k_axis_is_cols ? UnitAxis::k : UnitAxis::mn;
   }
-  return {unit, static_cast<i64>(std::min(alignment, widest_alignment)), rows_forward && cols_forward,
+  return {unit, static_cast<i64>(std::min(alignment, widest_alignment)), empty || (rows_forward && cols_forward),
           alignment >= line};
 }
 

@@ -110,6 +110,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"ColumnNamedTwice", "name,name\n", "line 1: the column 'name' is named twice"},
         Refused{"CellsMissing", lines("x,g,1,2,3,nn,f16\n"), "line 2: 7 cells, but the header names 12"},
         Refused{"NameEmpty", lines("# fine\n,g,1,2,3,nn,f16,,,,,\n"), "line 3: the name is empty"},
+        Refused{"NameThatMovesTheCursor", lines("x\x1b[2J,g,1,2,3,nn,f16,,,,,\n"),
+                "line 2: the name 'x\\x1b[2J' is not printable"},
         Refused{"GroupEmpty", lines("x,,1,2,3,nn,f16,,,,,\n"), "line 2: the group is empty"},
         Refused{"ExtentOfZero", lines("x,g,0,2,3,nn,f16,,,,,\n"), "line 2: m is '0'"},
         Refused{"ExtentNotWhole", lines("x,g,1,2.5,3,nn,f16,,,,,\n"), "n is '2.5'"},

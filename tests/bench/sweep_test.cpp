@@ -158,6 +158,9 @@ TEST(Sweep, ThePictureRefusesWhatHoldsNone) {
   EXPECT_NE(refusal(record_of(std::span(outcomes).first(4))).find("x.json: no product in it was measured at five"),
             std::string::npos);
   EXPECT_NE(refusal(record_of({})).find("nothing to draw"), std::string::npos);
+  std::vector<Outcome> unmeasured = invented();
+  for (Outcome& outcome : unmeasured) outcome.entries.clear();
+  EXPECT_NE(refusal(record_of(unmeasured)).find("no contender in it was measured"), std::string::npos);
   EXPECT_EQ(refusal("{"), "x.json: it is not JSON");
 }
 

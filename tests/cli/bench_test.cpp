@@ -117,6 +117,9 @@ TEST(CommandBench, RefusesWrongUse) {
   refused({"--merge", "a.json", "b.json", "--suite", "tiny.csv"}, "--merge measures nothing; leave --suite out");
   refused({"--merge"}, "--merge needs a value");
   refused({"--merge", "tiny.csv", "--html", "./tiny.csv"}, "which this run needs as well");
+  std::filesystem::create_directory(folder.path() / "real");
+  std::filesystem::create_symlink("real", folder.path() / "linked");
+  refused({"--suite", "tiny.csv", "--json", "real/new", "--html", "linked/new"}, "it is real/new");
   std::ofstream(folder.path() / "typed.json")
       << R"({"device": "d", "cases": [{"name": "a", "group": "g", "m": "three", "n": 1,
     "k": 1, "layout": "nn", "types": "f16", "threads": 1, "contenders": {}}]})";

@@ -90,6 +90,8 @@ TEST(Command, WrongUseIsOneSentenceWithAWayOut) {
                  {"--verfy", "did you mean --verify?", "tilewright gemm --help"});
   expect_refused({"gemm", "a.npy", "b.npy", "--plam=64x32x32"}, {"no option --plam ", "did you mean --plan?"});
   expect_refused({"gemm", "a.npy", "b.npy", "--qqqqqqq"}, {"no option --qqqqqqq;"});
+  expect_refused({"explain", "--target", "cuda", "--m", "8", "--n", "8", "--k", "8", "--lda", "9000000000000000000"},
+                 {"a is 8x8 with strides (9000000000000000000, 1)", "63 bits"});
   expect_refused({"gemm", "a.npy", "b.npy", "c.npy"}, {"'c.npy'", "too many"});
   expect_refused({"gemm", "a.npy"}, {"B is required", "tilewright gemm --help"});
   expect_refused({"gemm"}, {"required"});

@@ -344,6 +344,7 @@ TEST(GpuPlanner, RefusesWhatNoGpuCanDoWithTheReason) {
           "beside an operand by tma the other comes by tma or realign");
   refused("128x128x64 a=tma b=tma mma=mma_sync", ErrorCode::plan_unavailable, "tma wants mma=wgmma");
   refused("128x128x64 t2 a=async_copy", ErrorCode::plan_unavailable, "t2 wants blocks that come by tma");
+  refused("w2 mma=wgmma", ErrorCode::plan_unavailable, "no tile suits the request. 16x64x64: ");
   refused("c3", ErrorCode::plan_value, "c3: a cluster has 1 or 2 blocks");
   refused("128x128x64 a=async_copy c2", ErrorCode::plan_unavailable, "c2 wants blocks that come by tma");
   refused("128x128x64 c2", ErrorCode::plan_unavailable, "c2 wants pairs of tiles", problem(4100, 512, 512));

@@ -62,6 +62,12 @@ TEST(LayoutClass, OnlyStrideOneIsUnit) {
   EXPECT_EQ(layout_class(view(64, 10, 20, 0, 1), true), inside_of_lines(UnitAxis::k, 16, false));  // one row, repeated
 }
 
+TEST(LayoutClass, NothingRunsBackward) {
+  EXPECT_TRUE(layout_class(view(64, 10, 0, 0, 1), true).forward);
+  EXPECT_TRUE(layout_class(view(64, 0, 10, -10, 1), true).forward);
+  EXPECT_FALSE(layout_class(view(64, 10, 1, 0, 1), true).forward);
+}
+
 TEST(LayoutClass, AxesOfOneIndexHaveNoStride) {
   EXPECT_EQ(layout_class(view(64, 1, 20, 12345, 1), true), inside_of_lines(UnitAxis::both, 16));
   EXPECT_EQ(layout_class(view(64, 20, 1, 1, -7), true), inside_of_lines(UnitAxis::both, 16));
