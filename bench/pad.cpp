@@ -62,24 +62,26 @@ Operand padded_operand(const MatrixView& view, i64 rows, i64 cols, int device) {
 
 /// A product with padded operands.
 struct Padded {
-  int device = 0;
-  DType type{};
+  cuda::RowCopy copy;
+  DType type;
   Operand a, b, c;
   std::shared_ptr<const LtProduct> product;
+
+  Padded(int device, DType elements) : copy(device, size_of(elements)), type(elements) {}
 
   void enqueue(const Lt& lt, const LtProduct::Algorithm& algorithm, const Job& set, cuda::Stream stream) const {
     const auto in = [&](const Operand& operand, const void* data) {
       const auto& [rows, cols, ld] = operand.stored;
       if (operand.memory)
-        cuda::copy_rows(device, {data, type, rows, cols, ld, 1}, operand.memory->data(), operand.padded.ld, stream);
+        copy.enqueue({data, type, rows, cols, ld, 1}, operand.memory->data(), operand.padded.ld, stream);
     };
     in(a, set.a.data);
     in(b, set.b.data);
     product->enqueue(algorithm, a.place(set.a.data), b.place(set.b.data), const_cast<void*>(c.place(set.c.data)),
                      lt.workspace(), stream);
     if (c.memory)
-      cuda::copy_rows(device, {c.memory->data(), type, c.stored.rows, c.stored.cols, c.padded.ld, 1}, set.c.data,
-                      c.stored.ld, stream);
+      copy.enqueue({c.memory->data(), type, c.stored.rows, c.stored.cols, c.padded.ld, 1}, set.c.data, c.stored.ld,
+                   stream);
   }
 };
 
@@ -105,8 +107,7 @@ class Pad : public Peer {
   void add_ways(const char* what, i64 m, i64 n, i64 k, const Job& job, const cublas::Forms& forms,
                 std::vector<Way>& ways) {
     const int device = job.turns->device();
-    const auto padded = std::make_shared<Padded>();
-    padded->device = device, padded->type = job.a.type;
+    const auto padded = std::make_shared<Padded>(device, job.a.type);
     padded->a = padded_operand(job.a, m, k, device);
     padded->b = padded_operand(job.b, k, n, device);
     padded->c = padded_operand(job.c, m, n, device);

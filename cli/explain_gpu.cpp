@@ -90,10 +90,6 @@ Facts facts_of(const MatrixView& given_a, const MatrixView& given_b, const Matri
   facts.phases = plan::b_in_phases(multiplied, plan);
   (plan::b_in_classes(multiplied, plan) ? facts.col_classes : facts.row_classes) =
       plan::classes_of(multiplied, plan).count();
-  if (i64 programs = 0; __builtin_mul_overflow(facts.tile_rows, facts.tile_cols, &programs)) {
-    throw Error(ErrorCode::problem,
-                fmt::format("a grid of {} x {} tiles has 2^63 programs or more.", facts.tile_rows, facts.tile_cols));
-  }
   const gemm_detail::Operands operands = gemm_detail::packed_operands(facts.problem, plan.packing, {a, b}, nullptr);
   const gemm_detail::CudaKernel kernel = gemm_detail::cuda_kernel(plan, operands.a, operands.b, c.type);
   // Of the transposed product, the left operand is B transposed.

@@ -123,12 +123,12 @@ struct LayoutClass {
   UnitAxis unit = UnitAxis::none;
   i64 alignment = 0;
   bool forward = true;      // no stride is negative, or 0
-  bool whole_lines = true;  // every row starts at a multiple of 128 bytes, a line of a GPU's L2
+  bool whole_lines = true;  // every row of an input starts at a multiple of 128 bytes, a line of a GPU's L2
   friend constexpr bool operator==(const LayoutClass&, const LayoutClass&) = default;
 };
 /// The class of a view: of a with k_axis_is_cols = true, of b and c with false. (c has no K: its class then says "mn"
 /// where a row of c is contiguous and "k" where a column is.) Axes of extent 0 or 1 count as unit, whatever their
-/// stride; a null data pointer (a view without memory, as explain has it) counts as aligned to 16 bytes.
+/// stride; a null data pointer (a view without memory, as explain has it) counts as aligned to lines.
 LayoutClass layout_class(const MatrixView& view, bool k_axis_is_cols);
 /// How many classes of rows an operand has, in each of which all rows start at the same byte of a chunk of 16: those
 /// whose numbers leave the same remainder. 1, 2, 4 or 8.

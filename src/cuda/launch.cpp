@@ -280,8 +280,9 @@ void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, v
                                     loaded.shared_bytes, static_cast<Stream>(stream), parameters, nullptr);
   }
   if (result != success) {  // words are put together for a failure alone
-    check(result, fmt::format("cuLaunchKernel({} blocks of {} threads, {} bytes of shared memory, clusters of {})",
-                              blocks, loaded.threads * loaded.thread_rows, loaded.shared_bytes, loaded.cluster));
+    check(result, fmt::format("cuLaunchKernel{}({} blocks of {} threads, {} bytes of shared memory, clusters of {})",
+                              loaded.cluster > 1 ? "Ex" : "", blocks, loaded.threads * loaded.thread_rows,
+                              loaded.shared_bytes, loaded.cluster));
   }
 }
 

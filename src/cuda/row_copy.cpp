@@ -1,7 +1,5 @@
 #include "cuda/row_copy.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "cuda/device.hpp"
@@ -40,16 +38,18 @@ const std::string& row_copy_unit(i64 element_bytes) {
   return element_bytes == 2 ? narrow : wide;
 }
 
-void copy_rows(int device, const MatrixView& from, void* to, i64 pitch, Stream stream) {
+RowCopy::RowCopy(int device, i64 element_bytes)
+    : device_(device), function_(function_of(row_copy_unit(element_bytes), device, 0)) {}
+
+void RowCopy::enqueue(const MatrixView& from, void* to, i64 pitch, Stream stream) const {
   if (from.rows == 0 || from.cols == 0) return;
-  const Function function = function_of(row_copy_unit(size_of(from.type)), device, 0);
   const void* data = from.data;
   long long extents[] = {from.rows, from.cols, pitch, from.row_stride, from.col_stride};
   void* parameters[] = {&to, &data, &extents[0], &extents[1], &extents[2], &extents[3], &extents[4]};
   const i64 parts = cdiv(from.cols, part);
   const i64 blocks = from.rows > most_blocks / parts ? most_blocks : from.rows * parts;
-  const CurrentDevice current(device);
-  check(driver().launch_kernel(function, static_cast<unsigned>(blocks), 1, 1, threads, 1, 1, 0, stream, parameters,
+  const CurrentDevice current(device_);
+  check(driver().launch_kernel(function_, static_cast<unsigned>(blocks), 1, 1, threads, 1, 1, 0, stream, parameters,
                                nullptr),
         fmt::format("cuLaunchKernel({} blocks that copy rows)", blocks));
 }

@@ -12,8 +12,18 @@ namespace tilewright::cuda {
 /// The translation unit of the kernel that copies elements of so many bytes: 2 or 4.
 const std::string& row_copy_unit(i64 element_bytes);
 
-/// Enqueues the copy of a view whose columns are adjacent, or have any other stride, to `to`, where they are adjacent and
-/// rows `pitch` elements apart. What is between the rows there stays as it is. Throws Error driver, kernel.
-void copy_rows(int device, const MatrixView& from, void* to, i64 pitch, Stream stream);
+/// The copy, loaded on a device, of elements of so many bytes.
+class RowCopy {
+ public:
+  /// Throws Error driver, kernel.
+  RowCopy(int device, i64 element_bytes);
+  /// Enqueues the copy of a view whose columns are adjacent, or have any other stride, to `to`, where they are adjacent
+  /// and rows `pitch` elements apart. What is between the rows there stays as it is. Throws Error driver.
+  void enqueue(const MatrixView& from, void* to, i64 pitch, Stream stream) const;
+
+ private:
+  int device_;
+  Function function_;
+};
 
 }  // namespace tilewright::cuda

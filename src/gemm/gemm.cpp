@@ -18,7 +18,8 @@ constexpr double serial_products = 1 << 20;
 
 /// The planner's choice. A thread keeps its last one: in a loop over small products of one shape, choosing anew would
 /// take a tenth of the time.
-plan::Cheapest plan_again(const Problem& problem, i64 threads, const GemmOptions& options) {
+plan::Cheapest plan_again(Problem problem, i64 threads, const GemmOptions& options) {
+  problem.a.whole_lines = problem.b.whole_lines = true;  // which no CPU plan asks about
   struct Last {
     Problem problem;
     PlanRequest request;
@@ -49,8 +50,10 @@ i64 threads_for(const Problem& problem, i64 asked) {
 }
 
 Problem problem_of(const MatrixView& a, const MatrixView& b, const MatrixView& c) {
-  return {
+  Problem problem{
       a.rows, b.cols, a.cols, a.type, c.type, layout_class(a, true), layout_class(b, false), layout_class(c, false)};
+  problem.c.whole_lines = true;  // of outputs nobody asks
+  return problem;
 }
 
 PlanChoice plan_for(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, const GemmOptions& options) {

@@ -42,7 +42,10 @@ struct Key {
                        static_cast<std::size_t>(problem.k) * 7 + static_cast<std::size_t>(problem.input) * 11 +
                        static_cast<std::size_t>(problem.output) * 13 + static_cast<std::size_t>(problem.a.unit) * 17 +
                        static_cast<std::size_t>(problem.b.unit) * 19 +
-                       static_cast<std::size_t>(problem.a.alignment + problem.b.alignment * 2);
+                       static_cast<std::size_t>(problem.a.alignment + problem.b.alignment * 2) +
+                       static_cast<std::size_t>(problem.a.whole_lines) * 23 +
+                       static_cast<std::size_t>(problem.b.whole_lines) * 29 +
+                       static_cast<std::size_t>(workspace_bytes > 0) * 31;
     return (mixed * 0x9e3779b97f4a7c15u >> 32) % slots;
   }
 };
@@ -50,36 +53,34 @@ struct Key {
 /// Memory of a device between two points of a stream.
 class StreamMemory {
  public:
-  StreamMemory(int device, i64 bytes, void* stream) : device_(device), stream_(static_cast<cuda::Stream>(stream)) {
+  StreamMemory(int device, i64 bytes, void* stream) : current_(device), stream_(static_cast<cuda::Stream>(stream)) {
     if (cuda::driver().mem_alloc_async == nullptr || cuda::driver().mem_free_async == nullptr) {
       throw Error(
           ErrorCode::driver,
           "the NVIDIA driver has no cuMemAllocAsync, which plans with pack(…) need: it is older than CUDA 11.2");
     }
-    const cuda::CurrentDevice current(device);
     cuda::check(cuda::driver().mem_alloc_async(&address_, static_cast<std::size_t>(bytes), stream_),
                 fmt::format("cuMemAllocAsync({} bytes)", bytes));
   }
   StreamMemory(const StreamMemory&) = delete;
   StreamMemory& operator=(const StreamMemory&) = delete;
   ~StreamMemory() {
-    const cuda::CurrentDevice current(device_);
     static_cast<void>(
         cuda::driver().mem_free_async(address_, stream_));  // fails only after an error that has been told
   }
   std::byte* data() const { return reinterpret_cast<std::byte*>(address_); }
 
  private:
-  int device_;
+  cuda::CurrentDevice current_;
   cuda::Stream stream_;
   cuda::Address address_ = 0;
 };
 
 /// Copies an operand to where its copy lies.
-void pack(const MatrixView& from, const MatrixView& to, int device, void* stream) {
+void pack(const cuda::RowCopy& copy, const MatrixView& from, const MatrixView& to, void* stream) {
   const bool by_rows = to.col_stride == 1;
-  cuda::copy_rows(device, by_rows ? from : from.transposed(), const_cast<void*>(to.data),
-                  by_rows ? to.row_stride : to.col_stride, static_cast<cuda::Stream>(stream));
+  copy.enqueue(by_rows ? from : from.transposed(), const_cast<void*>(to.data), by_rows ? to.row_stride : to.col_stride,
+               static_cast<cuda::Stream>(stream));
 }
 
 /// A key's kernel, loaded.
@@ -87,6 +88,7 @@ struct Ready {
   Key key;
   Problem problem;  // as it is multiplied
   cuda::Loaded loaded;
+  std::optional<cuda::RowCopy> copy;  // where the plan packs
   Plan plan;
   cuda::Move moves[2];  // of the left and the right operand
   i64 tiles = 0;
@@ -127,6 +129,7 @@ Ready make_ready(const Key& key, const MatrixView& a, const MatrixView& b, const
   std::copy_n(kernel.how.moves, 2, ready.moves);
   ready.loaded = cuda::load_kernel(kernel.text, kernel.how, kernel.needs, kernel.kernel_bytes, kernel.args_bytes);
   ready.loaded.cluster = static_cast<unsigned>(plan.cluster);
+  if (plan.packing.any()) ready.copy.emplace(key.device, size_of(key.problem.input));
   return ready;
 }
 
@@ -176,11 +179,20 @@ void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, 
   if (ready.tiles == 0) return;
   std::optional<StreamMemory> workspace;
   Operands operands{a, b};
-  if (const Packing& packing = ready.plan.packing; packing.any()) {
-    workspace.emplace(device, plan::packed_bytes(problem, packing), options.stream);
+  // An empty sum has nothing to copy.
+  const Packing& packing = ready.plan.packing;
+  if (const i64 bytes = plan::packed_bytes(problem, packing); bytes > 0) {
+    try {
+      workspace.emplace(device, bytes, options.stream);
+    } catch (const Error&) {  // a budget is no promise that there is so much
+      if (options.plan.packing) throw;
+      GemmOptions without = options;
+      without.workspace_bytes = 0;
+      return run_cuda(problem, a, b, c, device, without, epilogue);
+    }
     operands = packed_operands(problem, packing, operands, workspace->data());
-    if (packing.a) pack(a, operands.a, device, options.stream);
-    if (packing.b) pack(b, operands.b, device, options.stream);
+    if (packing.a) pack(*ready.copy, a, operands.a, options.stream);
+    if (packing.b) pack(*ready.copy, b, operands.b, options.stream);
   }
   constexpr programs::Gemm<programs::Tiles{}> plain;  // empty, as that of every tile is
   const Product product = product_of(ready.plan, operands.a, operands.b, c);

@@ -63,7 +63,8 @@ std::vector<Mover> gpu_movers(const LayoutClass& layout, bool aligned) {
 }
 
 /// Calls visit(request) for every way to fill in what a request leaves open under one tile.
-void for_each_gpu_request(const Problem& problem, const PlanRequest& request, const GpuTile& entry, const auto& visit) {
+void for_each_gpu_request(const Problem& given, const PlanRequest& request, const GpuTile& entry, const auto& visit) {
+  const Problem problem = as_packed(given, request.packing.value_or(Packing{}));
   const bool aligned = std::min(problem.a.alignment, problem.b.alignment) >= 16;
   std::vector<i64> stages(std::begin(searched_stages), std::end(searched_stages));
   for (const Team& team : {entry.mma_sync, entry.wgmma, entry.tma, entry.raw}) {

@@ -40,8 +40,8 @@ enum class Breadth : unsigned char { by_default, all };
 PlanList list_plans(const Problem& problem, const PlanRequest& request, const CpuDescription& cpu, i64 threads,
                     i64 workspace_bytes, Breadth breadth);
 
-/// Plans of a GPU. All: every tile of the table by the movers that suit the layouts, what multiplies, warps, stages and
-/// teams. Throws as choose_gpu_plan.
+/// Plans of a GPU. All: every tile of the table by the movers that suit the layouts, what multiplies, warps, stages,
+/// teams and clusters. Throws as choose_gpu_plan.
 PlanList list_gpu_plans(const Problem& problem, const PlanRequest& request, const GpuDescription& gpu, Breadth breadth,
                         i64 workspace_bytes = 0);
 

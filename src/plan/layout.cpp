@@ -59,14 +59,16 @@ std::string to_string(const LayoutClass& layout) {
 }
 
 Problem problem_of(i64 m, i64 n, i64 k, DType input, DType output, const OperandStrides& strides) {
-  return {m,
-          n,
-          k,
-          input,
-          output,
-          layout_class({nullptr, input, m, k, strides.a_row, strides.a_col}, true),
-          layout_class({nullptr, input, k, n, strides.b_row, strides.b_col}, false),
-          layout_class({nullptr, output, m, n, strides.c_row, strides.c_col}, false)};
+  Problem problem{m,
+                  n,
+                  k,
+                  input,
+                  output,
+                  layout_class({nullptr, input, m, k, strides.a_row, strides.a_col}, true),
+                  layout_class({nullptr, input, k, n, strides.b_row, strides.b_col}, false),
+                  layout_class({nullptr, output, m, n, strides.c_row, strides.c_col}, false)};
+  problem.c.whole_lines = true;  // of outputs nobody asks
+  return problem;
 }
 
 }  // namespace tilewright

@@ -134,9 +134,9 @@ TEST(Command, ARepeatedOptionIsNamed) {
   expect_refused({"check", "--kernel", "x", "--kernel", "y"}, {"--kernel is given twice"});
 }
 
-TEST(Command, GridsOfAGpuThatCannotBeCountedAreRefused) {
+TEST(Command, OutputsOfAGpuThatCannotBeAddressedAreRefused) {
   expect_refused({"explain", "--m", "549755813888", "--n", "549755813888", "--k", "64", "--target", "cuda"},
-                 {"a grid of 8589934592 x 8589934592 tiles has 2^63 programs or more"});
+                 {"c is 549755813888x549755813888 with strides (549755813888, 1)"});
 }
 
 TEST(Command, BrokenStandardOutputIsAnError) {

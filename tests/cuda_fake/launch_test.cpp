@@ -148,6 +148,37 @@ TEST_F(FakeDriver, APackedOperandIsCopiedFirst) {
   p.multiply(options);
   EXPECT_EQ(launches() - before, 2);
   EXPECT_EQ(last_image(), "packed");
+  setenv("FAKE_POOLS", "0", 1);
+  EXPECT_THROW(p.multiply(options), Error);
+  unsetenv("FAKE_POOLS");
+}
+
+TEST_F(FakeDriver, ABudgetThatTheDeviceDoesNotHaveIsNone) {
+  const Product p{8191};
+  GemmOptions options;
+  options.workspace_bytes = 1 << 28;
+  const Problem problem = problem_of(p.view(p.a), p.view(p.b), p.output());
+  const auto unit_of_plan = [&](const GemmOptions& of) {
+    const PlanChoice choice = plan_for(p.view(p.a), p.view(p.b), p.output(), of);
+    const auto operands =
+        gemm_detail::packed_operands(problem, choice.plan.packing, {p.view(p.a), p.view(p.b)}, nullptr);
+    const auto kernel = gemm_detail::cuda_kernel(choice.plan, operands.a, operands.b, DType::f16);
+    return cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.needs, "sm_90a"), kernel.kernel_bytes,
+                         kernel.args_bytes);
+  };
+  GemmOptions without = options;
+  without.workspace_bytes = 0;
+  cuda::use_kernel_pack(write_pack({{"c", cuda::row_copy_unit(2), "sm_90a", image("copy")},
+                                    {"g", unit_of_plan(options), "sm_90a", image("packed")},
+                                    {"g", unit_of_plan(without), "sm_90a", image("as it lies")}})
+                            .string());
+  ASSERT_TRUE(plan_for(p.view(p.a), p.view(p.b), p.output(), options).plan.packing.any());
+  setenv("FAKE_POOLS", "0", 1);
+  p.multiply(options);
+  EXPECT_EQ(last_image(), "as it lies");
+  unsetenv("FAKE_POOLS");
+  p.multiply(options);
+  EXPECT_EQ(last_image(), "packed");
 }
 
 TEST_F(FakeDriver, TheCacheComesBeforeTheCompiler) {

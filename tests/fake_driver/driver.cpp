@@ -27,7 +27,7 @@
 namespace {
 
 constexpr int success = 0, invalid_value = 1, invalid_device = 101, invalid_context = 201, no_binary = 209,
-              not_found = 500;
+              not_found = 500, not_supported = 801;
 
 std::mutex mutex;
 struct Block {
@@ -327,7 +327,9 @@ int cuMemcpyDtoDAsync_v2(unsigned long long to, unsigned long long from, std::si
   if (bytes < timed_alone) std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
   return spend(static_cast<double>(bytes) * 1e-6), success;
 }
-int cuMemAllocAsync(unsigned long long* address, std::size_t bytes, void*) { return cuMemAlloc_v2(address, bytes); }
+int cuMemAllocAsync(unsigned long long* address, std::size_t bytes, void*) {
+  return number_of("FAKE_POOLS", 1) == 0 ? not_supported : cuMemAlloc_v2(address, bytes);
+}
 int cuMemFreeAsync(unsigned long long address, void*) { return cuMemFree_v2(address); }
 int cuDeviceGetDefaultMemPool(void** pool, int) { return *pool = &stream_object, success; }
 int cuMemPoolSetAttribute(void*, int, void*) { return success; }

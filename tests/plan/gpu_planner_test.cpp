@@ -347,7 +347,10 @@ TEST(GpuPlanner, RefusesWhatNoGpuCanDoWithTheReason) {
   refused("w2 mma=wgmma", ErrorCode::plan_unavailable, "no tile suits the request. 16x64x64: ");
   refused("c3", ErrorCode::plan_value, "c3: a cluster has 1 or 2 blocks");
   refused("128x128x64 a=async_copy c2", ErrorCode::plan_unavailable, "c2 wants blocks that come by tma");
-  refused("128x128x64 c2", ErrorCode::plan_unavailable, "c2 wants pairs of tiles", problem(4100, 512, 512));
+  refused("128x128x64 c2", ErrorCode::plan_unavailable, "c2 wants an even number of tiles", problem(4100, 512, 512));
+  refused("128x128x64 c2 order=linear", ErrorCode::plan_unavailable, "order=grouped(G) with an even G");
+  refused("128x128x64 c2", ErrorCode::plan_unavailable, "two multiprocessors", problem(512, 512, 512),
+          {1, 227 << 10, true});
   refused("128x128x64 w8 t2", ErrorCode::plan_unavailable, "2 teams of 8 warps");
   refused("128x128x64 t3", ErrorCode::plan_value, "1 or 2 programs at once");
   refused("128x128x64 a=tma b=tma", ErrorCode::plan_unavailable, "", problem(512, 512, 512), small);

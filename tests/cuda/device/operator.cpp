@@ -215,9 +215,12 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
       }
     }
   }
-  // Copies of operands of every layout with an axis of unit stride.
-  for (const std::size_t layout : {by_1, transposed_by_1, off_by_one}) {
-    for (const Shape& s : {Shape{131, 257, 77}, Shape{1, 300, 65}, Shape{300, 1, 1000}, Shape{5, 7, 2100}}) {
+  // Copies of operands: rows along either axis, that start anywhere, run backward or are one.
+  constexpr std::size_t flipped_rows = 9, broadcast_rows = 12;
+  for (const std::size_t layout :
+       {std::size_t{by_1}, std::size_t{transposed_by_1}, std::size_t{off_by_one}, flipped_rows, broadcast_rows}) {
+    for (const Shape& s :
+         {Shape{131, 257, 77}, Shape{1, 300, 65}, Shape{300, 1, 1000}, Shape{5, 7, 2100}, Shape{5, 7, 0}}) {
       for (const char* const packing : {"pack(a)", "pack(b)", "pack(a,b)"}) {
         for (const Type in : {Type::f16, Type::bf16, Type::f32}) {
           if (reduced && (in != Type::f16 || s.m != 131)) continue;

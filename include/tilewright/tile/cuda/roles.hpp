@@ -378,6 +378,7 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
     for (u32 each = 0; each < C.teams; ++each) ptx::barrier_init(ring.turn(each), C.warps);
     ptx::barrier_init_done();
   }
+  __syncwarp();
   ptx::cluster_barrier();
   if (team == C.teams) {
     if constexpr (unequal) ptx::give_registers<few>();
