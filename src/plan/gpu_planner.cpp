@@ -83,7 +83,7 @@ i64 least_stages(const Plan& plan) { return !boxed(plan) ? 1 : plan.a == plan.b 
 
 // Plans that are taken without being asked for are few: the kernel of each, for all element types and layouts, is
 // compiled ahead into the kernel pack (pack/). Whatever a request names is taken beyond them.
-constexpr TileShape short_tile{16, 64, 64}, middle_tile{64, 64, 64};
+constexpr TileShape short_tile{16, 64, 64}, middle_tile{64, 64, 64}, wide_tile{128, 192, 64};
 /// wgmma takes raw rows from registers, which are too few for more of K; mma.sync is faster with two programs on a
 /// multiprocessor than with longer steps.
 TileShape large_tile(const Plan& plan, DType input) {
@@ -204,7 +204,10 @@ bool by_default(const Plan& plan, const Problem& problem) {
   if (boxed(plan)) {
     if (plan.a != plan.b) return is_in(raw, product_tile(plan));
     if (b_in_classes(problem, plan)) return is_in(columns_in_classes, plan.tile);
-    return a_in_classes(problem, plan) ? is_in(in_classes, plan.tile) : is_in(boxes, plan.tile);
+    if (a_in_classes(problem, plan)) return is_in(in_classes, plan.tile);
+    // 768 columns, and more multiples of 192, are common where both operands are stored row by row.
+    if (plan.tile == wide_tile) return !a_along_m(problem) && b_along_n(problem);
+    return is_in(boxes, plan.tile);
   }
   if (plan.a == Mover::gather || plan.b == Mover::gather) return plan.tile == gathered_tile(problem.input);
   const bool odd_bytes = std::min(problem.a.alignment, problem.b.alignment) < size_of(problem.input);
