@@ -307,16 +307,33 @@ struct PairsOfA {
   }
 };
 
-void multiply_pairs_direct_a(const Operand& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld,
-                             bool add) {
-  multiply_columns<V>(PairsOfA{static_cast<const bf16*>(a.base), a.strip_stride, k}, b_panel, m, n, pairs_of(k), acc,
-                      ld, add);
+/// Calls use(b) with B where it lies, if its rows are contiguous, or with its panel.
+template <class Use>
+void with_b(const Operand& b, int n, int k, float* panel, Use use) {
+  const Axis column = axis_of<V>(b.strip_stride, b.strip_offsets, b.s_begin, b.s_end, n);
+  const Axis along = axis_of<V>(b.k_stride, b.k_offsets, b.k_begin, b.k_end, k);
+  if (contiguous<V>(column) && along.offsets == nullptr && column.begin == 0 && column.end == n && along.begin == 0 &&
+      along.end == k) {
+    return use(UnpackedB<V, PairsOfB>{{static_cast<const bf16*>(b.base), b.k_stride, k}});
+  }
+  pack_pairs<ColumnPanel<V>>(b, n, k, panel);
+  use(PackedB<V>{});
 }
 
-void multiply_pairs_direct_a_to(const Operand& a, const float* b_panel, int m, int n, int k, const float* acc, i64 ld,
-                                bool add, const RoundedRows& c) {
-  multiply_columns_to<V>(PairsOfA{static_cast<const bf16*>(a.base), a.strip_stride, k}, b_panel, m, n, pairs_of(k), acc,
-                         ld, add, c);
+void multiply_pairs_direct_a(const Operand& a, const Operand& b, float* b_panel, int m, int n, int k, float* acc,
+                             i64 ld, bool add) {
+  with_b(b, n, k, b_panel, [&](const auto& b_rows) {
+    multiply_columns<V>(PairsOfA{static_cast<const bf16*>(a.base), a.strip_stride, k}, b_rows, b_panel, m, n,
+                        pairs_of(k), acc, ld, add);
+  });
+}
+
+void multiply_pairs_direct_a_to(const Operand& a, const Operand& b, float* b_panel, int m, int n, int k,
+                                const float* acc, i64 ld, bool add, const RoundedRows& c) {
+  with_b(b, n, k, b_panel, [&](const auto& b_rows) {
+    multiply_columns_to<V>(PairsOfA{static_cast<const bf16*>(a.base), a.strip_stride, k}, b_rows, b_panel, m, n,
+                           pairs_of(k), acc, ld, add, c);
+  });
 }
 
 }  // namespace

@@ -4,15 +4,16 @@
 // multiply_rows(): few rows of A, rows of B contiguous. A piece of a strip of B is converted by the register tile that
 // needs it first, and stays in the nearest cache while the other rows of A pass by; a single row, multiply_row(), takes
 // B from registers. multiply_across(): the same with columns of B contiguous, which are read along k and transposed in
-// registers. multiply_columns(): few columns of B. As many rows of A as a register tile has are converted into a buffer,
-// a piece of k at a time and as they lie, where a panel would have to be transposed. Sums take their products in order
-// of k: the bits are those of multiply() in micro_kernel.hpp.
+// registers. multiply_columns(): A where it lies. As many rows of A as a register tile has are converted into a buffer,
+// a piece of k at a time and as they lie, where a panel would have to be transposed; B is packed, before that or by the
+// first of these rows. Sums take their products in order of k: the bits are those of multiply() in micro_kernel.hpp.
 //
 // Start at multiply_direct_b() and multiply_direct_a().
 #pragma once
 
 #include "cpu/access.hpp"
 #include "cpu/micro_kernel.hpp"
+#include "cpu/packing.hpp"
 
 namespace tilewright::cpu {
 
@@ -123,8 +124,9 @@ void multiply_row(const float* a, const Rows& b, int n, int k, float* acc, bool 
   for (; at < k; ++at) over_width.template operator()<1>(at);
 }
 
-/// Columns of a strip of B where they lie, row by row. What is read goes, converted, to a panel as well.
-template <class V, class Rows>
+/// Columns of a strip of B where they lie, row by row. What is read goes, converted, to a panel as well, of which
+/// `panel_ahead` lines are fetched before they are written: none of one that is in the nearest cache.
+template <class V, class Rows, int panel_ahead = 0>
 struct ConvertedLines {
   Rows rows;
   int row, column, count;  // count: columns of the last vector
@@ -137,7 +139,11 @@ struct ConvertedLines {
   [[gnu::always_inline]] void read(typename V::Reg (&out)[1][vectors]) {
     rows.read(row, column, count, next, out);
 #pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) V::store(panel + v * V::lanes, out[0][v]);
+    for (int v = 0; v < vectors; ++v) {
+      float* const to = panel + v * V::lanes;
+      if constexpr (panel_ahead > 0) __builtin_prefetch(to + panel_ahead * ColumnPanel<V>::pitch, 1, 2);
+      V::store(to, out[0][v]);
+    }
     ++row;
     panel += ColumnPanel<V>::pitch;
   }
@@ -279,14 +285,33 @@ struct RowPiece {
   static constexpr int row_step = length + V::lanes, k_step = 1;
 };
 
+/// B in a panel.
+template <class V>
+struct PackedB {
+  using Lines = PanelLines<ColumnPanel<V>::pitch>;
+  Lines lines(int, int, int, const float* panel) const { return {panel}; }
+};
+
+/// B where it lies, of which the first strip of rows of A makes the panel. The same rows of the next strip are on their
+/// way to the L2 meanwhile.
+template <class V, class Rows>
+struct UnpackedB {
+  Rows rows;
+  using Lines = ConvertedLines<V, Rows, 16>;
+  Lines lines(int row, int column, int count, float* panel) const {
+    return {rows, row, column, count, ColumnPanel<V>::width, panel};
+  }
+};
+
 /// Pieces of `Piece::length` of k, each by all columns before the next one. The last sums go to `out`, which is acc or,
 /// if there is one piece, another matrix.
-template <class V, class Piece, class C, class Rows>
-void multiply_pieces(const Rows& a, const float* b_panel, int m, int n, int k, const float* acc, i64 ld, bool add,
-                     C* out, i64 out_ld) {
+template <class V, class Piece, class C, class Rows, class RowsOfB>
+void multiply_pieces(const Rows& a, const RowsOfB& b, float* b_panel, int m, int n, int k, const float* acc, i64 ld,
+                     bool add, C* out, i64 out_ld) {
   using B = ColumnPanel<V>;
-  using BLines = PanelLines<B::pitch>;
-  static constexpr TileTable<V, BLines> table = tile_table<V, Piece, BLines, C>();
+  using Converted = PanelLines<B::pitch>;
+  static constexpr auto first_table = tile_table<V, Piece, typename RowsOfB::Lines, C>();
+  static constexpr auto table = tile_table<V, Piece, Converted, C>();
   alignas(64) float piece[V::mr * Piece::row_step];
   for (int s = 0; s < RowPanel<V>::strips(m); ++s) {
     const Strip rows = RowPanel<V>::strip(m, s);
@@ -297,12 +322,20 @@ void multiply_pieces(const Rows& a, const float* b_panel, int m, int n, int k, c
         a.copy(row, at, length, row + rows.count, piece + r * Piece::row_step);
       }
       for (int j = 0; j < B::strips(n); ++j) {
-        const Strip columns = B::strip(n, j);
-        const auto [width, last] = columns_of<V>(columns.count);
-        const float* const sums = acc + rows.first * ld + columns.first;
-        table.of[rows.count - 1][width](piece, BLines{b_panel + (j * static_cast<i64>(k) + at) * B::pitch}, length,
-                                        sums, ld, last, add || at > 0, sums + columns.count,
-                                        element_at<V>(out, rows.first * out_ld + columns.first), out_ld);
+        const Strip strip = B::strip(n, j);
+        const TileColumns columns = columns_of<V>(strip.count);
+        float* const panel = b_panel + (j * static_cast<i64>(k) + at) * B::pitch;
+        const float* const sums = acc + rows.first * ld + strip.first;
+        const auto multiply_by = [&](const auto& tiles, const auto& lines) {
+          tiles.of[rows.count - 1][columns.width](piece, lines, length, sums, ld, columns.last, add || at > 0,
+                                                  sums + strip.count,
+                                                  element_at<V>(out, rows.first * out_ld + strip.first), out_ld);
+        };
+        if (s == 0) {
+          multiply_by(first_table, b.lines(at, strip.first, columns.last, panel));
+        } else {
+          multiply_by(table, Converted{panel});
+        }
       }
     }
   }
@@ -312,22 +345,23 @@ void multiply_pieces(const Rows& a, const float* b_panel, int m, int n, int k, c
 /// while this one is multiplied. More columns give the time for long pieces, and want the sums in registers for longer.
 constexpr int few_columns = 64;
 
-/// acc (m, n) += a (m, k), where it lies, * b (k, n), packed, or = if not add.
-template <class V, class Rows>
-void multiply_columns(const Rows& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
+/// acc (m, n) += a (m, k), where it lies, * b (k, n), or = if not add. b_panel holds b packed, or will.
+template <class V, class Rows, class RowsOfB>
+void multiply_columns(const Rows& a, const RowsOfB& b, float* b_panel, int m, int n, int k, float* acc, i64 ld,
+                      bool add) {
   if (n <= few_columns) {
-    multiply_pieces<V, RowPiece<V, 64>>(a, b_panel, m, n, k, acc, ld, add, acc, ld);
+    multiply_pieces<V, RowPiece<V, 64>>(a, b, b_panel, m, n, k, acc, ld, add, acc, ld);
   } else {
-    multiply_pieces<V, RowPiece<V, most_rounded_k>>(a, b_panel, m, n, k, acc, ld, add, acc, ld);
+    multiply_pieces<V, RowPiece<V, most_rounded_k>>(a, b, b_panel, m, n, k, acc, ld, add, acc, ld);
   }
 }
 
 /// The same to C in place of acc, rounded. k <= most_rounded_k.
-template <class V, class Rows>
-void multiply_columns_to(const Rows& a, const float* b_panel, int m, int n, int k, const float* acc, i64 ld, bool add,
-                         const RoundedRows& c) {
+template <class V, class Rows, class RowsOfB>
+void multiply_columns_to(const Rows& a, const RowsOfB& b, float* b_panel, int m, int n, int k, const float* acc, i64 ld,
+                         bool add, const RoundedRows& c) {
   const auto to = [&]<class C>(C* out) {
-    multiply_pieces<V, RowPiece<V, most_rounded_k>>(a, b_panel, m, n, k, acc, ld, add, out, c.stride);
+    multiply_pieces<V, RowPiece<V, most_rounded_k>>(a, b, b_panel, m, n, k, acc, ld, add, out, c.stride);
   };
   if (c.type == DType::f16) return to(static_cast<f16*>(c.base));
   if (c.type == DType::bf16) return to(static_cast<bf16*>(c.base));
@@ -335,15 +369,18 @@ void multiply_columns_to(const Rows& a, const float* b_panel, int m, int n, int 
 }
 
 template <class V>
-void multiply_direct_a(const Operand& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add) {
+void multiply_direct_a(const Operand& a, const Operand& b, float* b_panel, int m, int n, int k, float* acc, i64 ld,
+                       bool add) {
+  pack<V, ColumnPanel<V>>(b, n, k, b_panel);
   with_lines<V>(a.base, a.type, a.strip_stride,
-                [&](auto rows) { multiply_columns<V>(rows, b_panel, m, n, k, acc, ld, add); });
+                [&](auto rows) { multiply_columns<V>(rows, PackedB<V>{}, b_panel, m, n, k, acc, ld, add); });
 }
 template <class V>
-void multiply_direct_a_to(const Operand& a, const float* b_panel, int m, int n, int k, const float* acc, i64 ld,
-                          bool add, const RoundedRows& c) {
+void multiply_direct_a_to(const Operand& a, const Operand& b, float* b_panel, int m, int n, int k, const float* acc,
+                          i64 ld, bool add, const RoundedRows& c) {
+  pack<V, ColumnPanel<V>>(b, n, k, b_panel);
   with_lines<V>(a.base, a.type, a.strip_stride,
-                [&](auto rows) { multiply_columns_to<V>(rows, b_panel, m, n, k, acc, ld, add, c); });
+                [&](auto rows) { multiply_columns_to<V>(rows, PackedB<V>{}, b_panel, m, n, k, acc, ld, add, c); });
 }
 
 }  // namespace tilewright::cpu

@@ -52,7 +52,7 @@ std::string name_of_product(const Filled& a, const Filled& b, DType type) {
 }
 
 /// c = acc + a * b, or a * b, rounded, in each element type: acc stays, and so does what lies between c's rows.
-void check_rounded(const cpu::Kernels& kernels, DType type, const Filled& a, const Filled& b, const float* b_panel,
+void check_rounded(const cpu::Kernels& kernels, DType type, const Filled& a, const Filled& b, float* b_panel,
                    bool add) {
   const int m = a.plane.row.extent, n = b.plane.row.extent, k = a.plane.col.extent;
   const i64 ld = (n + 15) / 16 * 16;
@@ -63,7 +63,7 @@ void check_rounded(const cpu::Kernels& kernels, DType type, const Filled& a, con
     }
     const Plane place = plane(1, m, n, false);
     const Memory c(place, to, (m + n) % 2 == 0 ? Edge::begin : Edge::end);
-    kernels.multiply_direct_a_to(a.operand(type), b_panel, m, n, k, acc.data(), ld, add,
+    kernels.multiply_direct_a_to(a.operand(type), b.operand(type), b_panel, m, n, k, acc.data(), ld, add,
                                  {c.base(), to, place.row.stride});
     for (int i = 0; i < m; ++i) {
       for (int j = 0; j < n; ++j) {
@@ -110,8 +110,9 @@ void check_product(const cpu::Kernels& set, DType type, const Filled& a, const F
   check("packed", add,
         [&](float* acc, bool adds) { kernels.multiply(a_panel.data(), b_panel.data(), m, n, k, acc, ld, adds); });
   if (k > 0 && left.is_plain(m, k) && left.k_stride == 1) {
-    check("a direct", !add,
-          [&](float* acc, bool adds) { kernels.multiply_direct_a(left, b_panel.data(), m, n, k, acc, ld, adds); });
+    check("a direct", !add, [&](float* acc, bool adds) {
+      kernels.multiply_direct_a(left, right, b_panel.data(), m, n, k, acc, ld, adds);
+    });
     check_rounded(kernels, type, a, b, b_panel.data(), add);
   }
   if (k > 0 && right.is_plain(n, k) && (right.strip_stride == 1 || right.k_stride == 1)) {

@@ -247,10 +247,10 @@ TEST(Values, an_accumulator_that_is_an_operand_is_read_before_it_changes) {
   EXPECT_TRUE(report.passed()) << report.text();
 }
 
-/// A product is stored, then A's memory is written over, then the product is wanted again.
-struct OverwritesA {
+/// A product is stored, then an operand's memory is written over, then the product is wanted again.
+struct OverwritesOperand {
   tile::Matrix<const f16> a, b;
-  tile::Matrix<f16> a_again, c;
+  tile::Matrix<f16> operand_again, c;
   tile::Matrix<float> d;
 };
 struct StoresTwice {
@@ -262,7 +262,7 @@ struct StoresTwice {
     auto acc = tile::zeros<float, 16, 16>(p);
     for (int i = 0; i < 2; ++i) acc += tile::dot(tile::load(x.a, rm, rk), tile::load(x.b, rk, rn));
     tile::store(x.c, rm, rn, acc);
-    tile::store(x.a_again, rm, rk, tile::full<float, 16, 16>(p, 9.0f));
+    tile::store(x.operand_again, rm, rk, tile::full<float, 16, 16>(p, 9.0f));
     tile::store(x.d, rm, rn, acc);
   }
 };
@@ -271,8 +271,9 @@ TEST(Values, a_product_that_is_put_off_is_of_what_its_operands_held) {
   const auto number = [](int i) { return static_cast<float>(i * 7 % 5 - 2); };
   for (const Mover mover : {Mover::pack, Mover::direct}) {
     for (const Mma mma : cpu::instruction_sets()) {
-      for (const int rows : {16, 11}) {              // of C: all of the tile or a part
-        for (const bool in_place : {false, true}) {  // C is A
+      for (const int rows : {16, 11}) {                   // of C: all of the tile or a part
+        for (const char overwritten : {'a', 'b', 'c'}) {  // 'c': by C, which is A
+          const bool in_place = overwritten == 'c';
           std::vector<f16> a(256), b(256), c(256);
           std::vector<float> d(256), expected(256);
           for (std::size_t i = 0; i < 256; ++i) {
@@ -285,15 +286,16 @@ TEST(Values, a_product_that_is_put_off_is_of_what_its_operands_held) {
             }
           }
           f16* const to = in_place ? a.data() : c.data();
-          const OverwritesA arguments{{a.data(), 16, 16, 16, 1},
-                                      {b.data(), 16, 16, 16, 1},
-                                      {in_place ? c.data() : a.data(), 16, 16, 16, 1},
-                                      {to, rows, 16, 16, 1},
-                                      {d.data(), 16, 16, 16, 1}};
+          std::vector<f16>& again = in_place ? c : overwritten == 'a' ? a : b;
+          const OverwritesOperand arguments{{a.data(), 16, 16, 16, 1},
+                                            {b.data(), 16, 16, 16, 1},
+                                            {again.data(), 16, 16, 16, 1},
+                                            {to, rows, 16, 16, 1},
+                                            {d.data(), 16, 16, 16, 1}};
           cpu::Launch how{{1}};
-          how.mma = mma, how.a = mover, how.a_stays = true;
+          how.mma = mma, how.a = mover, how.operands_stay = true;
           cpu::launch(StoresTwice{}, how, arguments);
-          EXPECT_EQ(d, expected) << to_string(mma) << to_string(mover) << rows << in_place;
+          EXPECT_EQ(d, expected) << to_string(mma) << to_string(mover) << rows << overwritten;
           for (int i = 0; i < rows * 16; ++i) {
             EXPECT_EQ(to_float(to[i]), expected[static_cast<std::size_t>(i)])
                 << to_string(mma) << to_string(mover) << i;
@@ -326,7 +328,7 @@ TEST(Values, products_are_of_what_a_held_unless_the_launch_says_that_it_stays) {
   std::vector<f16> b(256, to_f16(1.0f)), none(256);
   std::vector<float> d(256);
   const tile::Matrix<f16> unused{none.data(), 16, 16, 16, 1};
-  const OverwritesA arguments{
+  const OverwritesOperand arguments{
       {none.data(), 16, 16, 16, 1}, {b.data(), 16, 16, 16, 1}, unused, unused, {d.data(), 16, 16, 16, 1}};
   for (const Mover mover : {Mover::pack, Mover::direct}) {
     for (const Mma mma : cpu::instruction_sets()) {
@@ -357,10 +359,10 @@ TEST(Values, a_sum_that_is_moved_to_itself_stays) {
   std::vector<f16> ones(256, to_f16(1.0f)), none(256);
   std::vector<float> d(256);
   const tile::Matrix<f16> unused{none.data(), 16, 16, 16, 1};
-  const OverwritesA arguments{
+  const OverwritesOperand arguments{
       {ones.data(), 16, 16, 16, 1}, {ones.data(), 16, 16, 16, 1}, unused, unused, {d.data(), 16, 16, 16, 1}};
   cpu::Launch how{{1}};
-  how.a = Mover::direct, how.a_stays = true;
+  how.a = Mover::direct, how.operands_stay = true;
   cpu::launch(MovesToItself{}, how, arguments);
   EXPECT_EQ(d, std::vector<float>(256, 16.0f));
 }

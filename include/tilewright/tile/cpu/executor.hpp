@@ -179,15 +179,14 @@ class Tile : public tile::Value {
         if (!add) written_ = {m_used, n_used};
         const Kernels& kernels = kernels_->for_operands(a.type, b.type);
         if (kernels_->a == Mover::direct && a.k_stride == 1 && a.is_plain(m_used, k_used)) {
-          if (kernels_->a_stays && a.type != DType::f32 && k_used <= most_rounded_k) {  // floats may be a value
+          const bool values = a.type == DType::f32 || b.type == DType::f32;  // may be: of floats
+          if (kernels_->operands_stay && !values && b.is_plain(n_used, k_used) && k_used <= most_rounded_k) {
             float* const panel = arena_->take(kernels.b_panel_floats(n, k));
-            kernels.pack_b(b, n_used, k_used, panel);
-            pending_.put_off(*arena_, {&kernels, a, panel, m_used, n_used, k_used, data_, ld, add});
+            pending_.put_off(*arena_, {&kernels, a, b, panel, m_used, n_used, k_used, data_, ld, add});
             return;
           }
           const Scratch b_panel(*arena_, kernels.b_panel_floats(n, k));
-          kernels.pack_b(b, n_used, k_used, b_panel.data());
-          kernels.multiply_direct_a(a, b_panel.data(), m_used, n_used, k_used, data_, ld, add);
+          kernels.multiply_direct_a(a, b, b_panel.data(), m_used, n_used, k_used, data_, ld, add);
           return;
         }
         const Scratch a_panel(*arena_, kernels.a_panel_floats(m, k));
@@ -412,9 +411,9 @@ struct Launch {
   Mma mma = this_cpu().mma;
   i64 threads = 1;
   Mover a = Mover::pack, b = Mover::pack;  // of loads that `dot` takes: direct where that is possible, else pack
-  // A promise: until a program ends, nothing but its own stores changes or frees what its products read as A. Then the
-  // last product of a sum may wait for its store (pending.hpp).
-  bool a_stays = false;
+  // A promise: until a program ends, nothing but its own stores changes or frees what its products read. Then the last
+  // product of a sum may wait for its store (pending.hpp).
+  bool operands_stay = false;
 };
 
 /// Runs every program of the grid. args must outlive the call; programs may run at the same time.
@@ -428,7 +427,7 @@ void launch(const Kernel& kernel, const Launch& how, const Args& args) {
   } context{kernel, how, args, kernels(how.mma)};
   context.kernels.a = how.a;
   context.kernels.b = how.b;
-  context.kernels.a_stays = how.a_stays;
+  context.kernels.operands_stay = how.operands_stay;
   for_each_program(
       how.grid.programs(), how.threads,
       [](void* pointer, i64 number) {

@@ -72,13 +72,15 @@ struct Kernels {
   /// m, n and k are the ones that the panels were packed with: the layout of a panel depends on them.
   void (*multiply)(const float* a_panel, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add);
   /// The same, to the bit, with one operand read from where it lies, which is_plain and contiguous along k, or b along
-  /// either axis. k > 0, and m <= most_direct_rows if b is direct.
-  void (*multiply_direct_a)(const Operand& a, const float* b_panel, int m, int n, int k, float* acc, i64 ld, bool add);
+  /// either axis. k > 0, and m <= most_direct_rows if b is direct. With a direct, b is packed on the way, into
+  /// b_panel_floats(n, k) at b_panel.
+  void (*multiply_direct_a)(const Operand& a, const Operand& b, float* b_panel, int m, int n, int k, float* acc, i64 ld,
+                            bool add);
   void (*multiply_direct_b)(const float* a_panel, const Operand& b, int m, int n, int k, float* acc, i64 ld, bool add);
-  /// The sums that multiply_direct_a would leave in acc, rounded once, to c instead, which must not overlap a; acc
+  /// The sums that multiply_direct_a would leave in acc, rounded once, to c instead, which must not overlap a or b; acc
   /// stays as it is. k <= most_rounded_k.
-  void (*multiply_direct_a_to)(const Operand& a, const float* b_panel, int m, int n, int k, const float* acc, i64 ld,
-                               bool add, const RoundedRows& c);
+  void (*multiply_direct_a_to)(const Operand& a, const Operand& b, float* b_panel, int m, int n, int k,
+                               const float* acc, i64 ld, bool add, const RoundedRows& c);
 
   /// Reads a block into tile[i * ld + j] as float: `other` outside of the bounds.
   void (*load)(const void* base, DType type, const Block& block, int rows, int cols, float other, float* tile, i64 ld);
@@ -91,7 +93,7 @@ struct Kernels {
 
   /// How a launch has its operands reach the multiplication: direct wherever a block allows it, else in panels.
   Mover a = Mover::pack, b = Mover::pack;
-  bool a_stays = false;  // as Launch has it
+  bool operands_stay = false;  // as Launch has it
 
   /// The table whose panels and multiply take operands of these types.
   const Kernels& for_operands(DType a, DType b) const {

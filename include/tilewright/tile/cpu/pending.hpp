@@ -1,9 +1,8 @@
 // The last product of a sum, put off until somebody wants it: a store then rounds the sums on their way out of
 // registers, and they never pass through the accumulator.
 //
-// A product that is put off reads A later than its program says: the launch has promised that A stays, and a store of
-// the program itself that writes to A's memory has it done before.
-// Its block of B is packed already. Start at Pending.
+// A product that is put off reads A and B later than its program says: the launch has promised that they stay, and a
+// store of the program itself that writes to their memory has it done before. Start at Pending.
 #pragma once
 
 #include <algorithm>
@@ -17,24 +16,30 @@ namespace tilewright::cpu {
 struct Extent {
   unsigned long long first = 0, last = ~0ull;  // any
 
-  /// Of `rows` rows of `cols` contiguous elements of `size` bytes, `stride` elements apart.
-  static Extent of(const void* base, i64 size, i64 rows, i64 stride, i64 cols) {
-    using Address = unsigned long long;  // wraps: one row's stride may be anything
-    const auto at = reinterpret_cast<Address>(base);
-    const Address end = at + static_cast<Address>(rows - 1) * static_cast<Address>(stride) * static_cast<Address>(size);
-    return {std::min(at, end), std::max(at, end) + static_cast<Address>(cols) * static_cast<Address>(size)};
+  /// Of `rows` rows of `cols` elements of `size` bytes; strides in elements.
+  static Extent of(const void* base, i64 size, i64 rows, i64 row_stride, i64 cols, i64 col_stride = 1) {
+    const i64 down = rows > 1 ? (rows - 1) * row_stride : 0;  // one row's stride may be anything
+    const i64 across = cols > 1 ? (cols - 1) * col_stride : 0;
+    const auto at = reinterpret_cast<unsigned long long>(base);
+    const auto bytes = [&](i64 elements) { return static_cast<unsigned long long>(elements * size); };
+    return {at + bytes(std::min<i64>(down, 0) + std::min<i64>(across, 0)),
+            at + bytes(std::max<i64>(down, 0) + std::max<i64>(across, 0) + 1)};
+  }
+  /// Of a plain operand.
+  static Extent of(const Operand& x, int strips, int k) {
+    return of(x.base, size_of(x.type), strips, x.strip_stride, k, x.k_stride);
   }
   bool meets(const Extent& other) const { return first < other.last && other.first < last; }
 };
 
-/// A product of one operand where it lies and a packed one, which is to be added to an accumulator or replaces it.
+/// A product of plain operands, which is to be added to an accumulator or replaces it.
 class Pending {
  public:
-  /// acc += a * b_panel, or = if not add, as Kernels::multiply_direct_a has it.
+  /// acc += a * b, or = if not add, as Kernels::multiply_direct_a has it.
   struct Product {
     const Kernels* kernels = nullptr;
-    Operand a;
-    const float* b_panel = nullptr;  // of the arena, which gets it back
+    Operand a, b;
+    float* b_panel = nullptr;  // room for b packed: of the arena, which gets it back
     int m = 0, n = 0, k = 0;
     float* acc = nullptr;
     i64 ld = 0;
@@ -57,7 +62,7 @@ class Pending {
   void settle() {
     if (arena_ == nullptr) return;
     const Product& p = product_;
-    p.kernels->multiply_direct_a(p.a, p.b_panel, p.m, p.n, p.k, p.acc, p.ld, p.add);
+    p.kernels->multiply_direct_a(p.a, p.b, p.b_panel, p.m, p.n, p.k, p.acc, p.ld, p.add);
     drop();
   }
   /// Nobody wants it any more.
@@ -77,7 +82,8 @@ class Pending {
       return false;
     }
     const Product& p = product_;
-    p.kernels->multiply_direct_a_to(p.a, p.b_panel, p.m, p.n, p.k, p.acc, p.ld, p.add, {base, type, block.row_stride});
+    p.kernels->multiply_direct_a_to(p.a, p.b, p.b_panel, p.m, p.n, p.k, p.acc, p.ld, p.add,
+                                    {base, type, block.row_stride});
     return true;
   }
 
@@ -85,9 +91,8 @@ class Pending {
   static void before_write(const Extent& memory) {
     for (Pending* it = newest_; it != nullptr;) {
       Pending* const older = it->older_;
-      const Operand& a = it->product_.a;
-      if (Extent::of(a.base, size_of(a.type), it->product_.m, a.strip_stride, it->product_.k).meets(memory))
-        it->settle();
+      const Product& p = it->product_;
+      if (Extent::of(p.a, p.m, p.k).meets(memory) || Extent::of(p.b, p.n, p.k).meets(memory)) it->settle();
       it = older;
     }
   }
