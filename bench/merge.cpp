@@ -8,6 +8,7 @@
 
 #include <tilewright/error.hpp>
 #include "bench/record_json.hpp"
+#include "core/shown.hpp"
 
 namespace tilewright::bench {
 namespace {
@@ -18,14 +19,41 @@ using Json = nlohmann::ordered_json;
   throw Error(ErrorCode::problem, fmt::format("{}: {}", name, reason));
 }
 
+/// What is shown of a record goes to terminals and pages.
+void check_printable(const Json& json, std::string_view name) {
+  const auto check = [&](const std::string& text) {
+    if (core::printable(text) != text) refuse(name, fmt::format("'{}' in it is not printable", core::shown(text)));
+  };
+  if (json.is_string()) check(json.get<std::string>());
+  if (json.is_object()) {
+    for (const auto& [key, value] : json.items()) check(key);
+  }
+  if (json.is_structured()) {
+    for (const Json& value : json) check_printable(value, name);
+  }
+}
+
 Json parsed(std::string_view text, std::string_view name) {
-  Json record = Json::parse(text, nullptr, false);
+  constexpr int most_levels = 32;
+  const Json::parser_callback_t few_levels = [&](int depth, Json::parse_event_t, Json&) {
+    if (depth > most_levels)
+      refuse(name, fmt::format("it is JSON of more than {} levels, which no record has", most_levels));
+    return true;
+  };
+  Json record = Json::parse(text, few_levels, false);
   if (record.is_discarded()) refuse(name, "it is not JSON");
+  check_printable(record, name);
   if (!record.is_object() || !record.contains("cases") || !record["cases"].is_array() || !record.contains("device"))
     refuse(name, "it is not a record of bench: it has no device or no cases");
   for (const Json& one : record["cases"]) {
     for (const char* const key : {"name", "group", "m", "n", "k", "layout", "types", "contenders"}) {
       if (!one.is_object() || !one.contains(key)) refuse(name, fmt::format("one of its cases has no {}", key));
+    }
+    constexpr i64 most_extent = i64{1} << 40;
+    for (const char* const key : {"m", "n", "k"}) {
+      const Json& extent = one[key];
+      if (!extent.is_number_integer() || extent < 1 || extent > most_extent)
+        refuse(name, fmt::format("{} of its case {} is {}, and no extent", key, one["name"].dump(), extent.dump()));
     }
   }
   return record;
@@ -72,7 +100,9 @@ Entry entry_of(const std::string& name, const Json& json) {
   entry.way = json.value("plan", json.value("way", ""));
   entry.us.median = number(json, "us");
   entry.us.spread = number(json, "spread");
-  if (entry.failed.empty() && !(entry.us.median > 0)) entry.failed = "the record has no time";
+  constexpr double least = 1e-4, most = 1e12;  // us that a call may take
+  if (entry.failed.empty() && !(entry.us.median >= least && entry.us.median <= most))
+    entry.failed = "the record has no time";
   for (const char* const aspect : {"warm", "stream", "allocating", "host"}) {
     const double us = number(json, fmt::format("{}_us", aspect).c_str());
     if (us > 0) {

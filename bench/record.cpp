@@ -20,6 +20,7 @@
 #include <tilewright/gemm.hpp>
 #include "bench/commit.hpp"
 #include "bench/record_json.hpp"
+#include "io/npy_target.hpp"
 #include "measure/peak.hpp"
 
 namespace tilewright::bench {
@@ -284,14 +285,16 @@ std::string record_text(const Json& record) {
   return text + "\n}\n";
 }
 
-void check_record_path(const fs::path& path, const std::vector<fs::path>& others) {
+void check_record_path(const fs::path& given, const std::vector<fs::path>& others) {
   std::error_code none;
+  const fs::path path = io::behind_links(given);
   const auto status = fs::status(path, none);
   if (fs::exists(status) && !fs::is_regular_file(status)) refuse(path, "it is not a regular file");
   if (!path.has_filename()) refuse(path, "give the name of a file");
   // Files that do not exist yet are one if their folders are, whatever links lead there.
   const auto place = [&](const fs::path& file) {
-    return fs::weakly_canonical(folder_of(file), none) / file.filename();
+    const fs::path target = io::behind_links(file);
+    return fs::weakly_canonical(folder_of(target), none) / target.filename();
   };
   for (const fs::path& other : others) {
     if (fs::equivalent(path, other, none) || place(path) == place(other)) {
@@ -303,7 +306,8 @@ void check_record_path(const fs::path& path, const std::vector<fs::path>& others
   if (access(folder_of(path).c_str(), W_OK) != 0) refuse(path, "its folder cannot be written to");
 }
 
-void write_record(const fs::path& path, const std::string& text) {
+void write_record(const fs::path& given, const std::string& text) {
+  const fs::path path = io::behind_links(given);
   const fs::path temporary = folder_of(path) / fmt::format(".tilewright-{}.tmp", getpid());
   const int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   const auto words = [] { return std::generic_category().message(errno); };

@@ -1,10 +1,5 @@
 // `tilewright explain`: what a multiplication would do, from extents and leading dimensions alone.
-#include <cerrno>
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <sstream>
-#include <system_error>
 
 #include <fmt/format.h>
 
@@ -14,6 +9,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/explain_gpu.hpp"
+#include "cli/measuring.hpp"
 #include "cli/options.hpp"
 #include "cli/problem.hpp"
 #include "cli/terminal.hpp"
@@ -48,29 +44,6 @@ struct ExplainArguments {
   std::optional<i64> threads, workspace, program, step, cache;
   bool json = false;
 };
-
-/// A named pipe would wait for its writer, a device might never end, and a folder reads as nothing.
-std::string read_text(const std::string& path) {
-  const auto refuse = [&](std::string_view reason) {
-    throw Error(ErrorCode::file_open, fmt::format("cannot read {}: {}", core::shown_file(path), reason));
-  };
-  std::error_code unknown;
-  const std::filesystem::file_status status = std::filesystem::status(path, unknown);
-  using std::filesystem::file_type;
-  if (unknown) refuse(unknown.message());
-  if (status.type() == file_type::not_found) refuse(std::generic_category().message(ENOENT));
-  if (status.type() != file_type::regular)
-    refuse(fmt::format("it is {} and not a regular file: give the name of a file",
-                       status.type() == file_type::directory ? "a folder"
-                       : status.type() == file_type::fifo    ? "a named pipe"
-                       : status.type() == file_type::socket  ? "a socket"
-                                                             : "a device"));
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
-  if (file.bad() || !file.is_open()) refuse(std::generic_category().message(errno));
-  return text.str();
-}
 
 void explain_shapes(const ExplainArguments& arguments, DType type, i64 threads) {
   if (arguments.problem.m || arguments.problem.n || arguments.problem.k || arguments.element || arguments.program)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -17,6 +18,7 @@
 #include "bench/record.hpp"
 #include "cli/options.hpp"
 #include "cli/terminal.hpp"
+#include "core/shown.hpp"
 #include "measure/processors.hpp"
 
 namespace tilewright::cli {
@@ -41,11 +43,24 @@ double parse_seconds(const std::string& text) {
 }
 
 std::string read_text(const std::string& path) {
+  const auto refuse = [&](std::string_view reason) {
+    throw Error(ErrorCode::file_open, fmt::format("cannot read {}: {}", core::shown_file(path), reason));
+  };
+  std::error_code unknown;
+  const std::filesystem::file_status status = std::filesystem::status(path, unknown);
+  using std::filesystem::file_type;
+  if (unknown) refuse(unknown.message());
+  if (status.type() == file_type::not_found) refuse(std::generic_category().message(ENOENT));
+  if (status.type() != file_type::regular)
+    refuse(fmt::format("it is {} and not a regular file: give the name of a file",
+                       status.type() == file_type::directory ? "a folder"
+                       : status.type() == file_type::fifo    ? "a named pipe"
+                       : status.type() == file_type::socket  ? "a socket"
+                                                             : "a device"));
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file)
-    throw Error(ErrorCode::file_open, fmt::format("cannot read {}: {}", path, std::generic_category().message(errno)));
+  if (file && file.peek() != std::ifstream::traits_type::eof()) text << file.rdbuf();
+  if (file.bad() || !file.is_open()) refuse(std::generic_category().message(errno));
   return text.str();
 }
 

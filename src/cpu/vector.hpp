@@ -8,7 +8,8 @@
 //   Half                                      a vector of fewer lanes that multiply_tile takes as well, or V itself
 //   zero(), broadcast(p)                      zeros; *p in every lane
 //   load(p), store(p, x)                      `lanes` floats, any alignment
-//   load_first(p, n), store_first(p, n, x)    the first n lanes, 0 <= n <= lanes; the rest are 0, no other memory is touched
+//   load_first(p, n), store_first(p, n, x)    the first n lanes, 0 <= n <= lanes; the rest are 0, and no other memory is
+//                                             touched
 //   multiply_add(a, b, c)                     a * b + c
 //   transpose(x)                              x[i] lane j <-> x[j] lane i, for `lanes` registers
 //   read(p), read_first(p, n)                 load and load_first from f16, bf16 or float, converted to float

@@ -38,7 +38,8 @@ Problem as_packed(const Problem& problem, const Packing& packing) {
 i64 packed_pitch(i64 adjacent) { return cdiv(adjacent, i64{64}) * 64; }
 i64 packed_bytes(const Problem& problem, const Packing& packing) {
   const auto bytes = [&](i64 across, i64 adjacent) {
-    const double about = static_cast<double>(across) * (static_cast<double>(adjacent) + 64) * 4;
+    const double about = static_cast<double>(across) * (static_cast<double>(adjacent) + 64) *
+                         static_cast<double>(size_of(problem.input));
     if (about > static_cast<double>(uncountable)) return uncountable;
     return across * packed_pitch(adjacent) * size_of(problem.input);
   };

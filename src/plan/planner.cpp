@@ -124,7 +124,8 @@ void check_request(const Problem& problem, const PlanRequest& request, const Cpu
     unavailable(fmt::format("t{}: a CPU program is one thread; write t1 or leave the field out.", *request.teams));
   }
   if (request.packing) {
-    unavailable("pack(…) is the target cuda's, whose movers read operands as they lie. Use a=pack or b=pack.");
+    unavailable(fmt::format("{} is the target cuda's, whose movers read operands as they lie. Use a=pack or b=pack.",
+                            to_string(*request.packing)));
   }
   if (request.cluster.value_or(1) != 1) {
     unavailable(fmt::format("c{}: a CPU program is one thread; write c1 or leave the field out.", *request.cluster));

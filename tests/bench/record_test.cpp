@@ -142,6 +142,12 @@ TEST(Record, FileAppearsWholeOrNotAtAll) {
   EXPECT_THROW(write_record(folder / "none" / "a.json", "x"), Error);
   EXPECT_THROW(write_record(folder, "x"), Error);
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1);
+  // A link stays one, and what it leads to is written.
+  std::filesystem::create_symlink("a.json", folder / "link");
+  write_record(folder / "link", "third\n");
+  EXPECT_TRUE(std::filesystem::is_symlink(folder / "link"));
+  EXPECT_EQ(content("a.json"), "third\n");
+  EXPECT_THROW(check_record_path(folder / "link", {folder / "a.json"}), Error);
   std::filesystem::remove_all(folder);
 }
 

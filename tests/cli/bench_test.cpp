@@ -123,7 +123,20 @@ TEST(CommandBench, RefusesWrongUse) {
   std::ofstream(folder.path() / "typed.json")
       << R"({"device": "d", "cases": [{"name": "a", "group": "g", "m": "three", "n": 1,
     "k": 1, "layout": "nn", "types": "f16", "threads": 1, "contenders": {}}]})";
-  refused({"--merge", "typed.json"}, "typed.json: ");
+  refused({"--merge", "typed.json"}, "typed.json: m of its case \"a\" is \"three\", and no extent");
+  const auto record = [&](const std::string& cases) {
+    std::ofstream(folder.path() / "r.json") << R"({"device": "d", "cases": [)" << cases << "]}";
+  };
+  const std::string rest = R"("group": "g", "m": 1, "n": 1, "layout": "nn", "types": "f16", "contenders": {})";
+  record(R"({"name": "a", "k": 0, )" + rest + "}");
+  refused({"--merge", "r.json"}, "k of its case \"a\" is 0");
+  record(R"({"name": "\u001b[31m", "k": 1, )" + rest + "}");
+  refused({"--merge", "r.json"}, "is not printable");
+  record(std::string(1000, '[') + std::string(1000, ']'));
+  refused({"--merge", "r.json"}, "more than 32 levels");
+  folder.shell("mkfifo pipe");
+  refused({"--merge", "pipe"}, "it is a named pipe and not a regular file");
+  refused({"--suite", "pipe"}, "it is a named pipe and not a regular file");
 }
 
 TEST(CommandBench, ASweepIsDrawn) {
