@@ -17,7 +17,8 @@ std::vector<std::string> words_of(std::string_view option, std::string_view text
 /// --seconds: 0 to 3600. Throws UsageError.
 double parse_seconds(const std::string& text);
 
-/// A file as it is. Throws Error file_open.
+/// A regular file as it is: a named pipe would wait for its writer, a device might never end, and a folder reads as
+/// nothing. Throws Error file_open.
 std::string read_text(const std::string& path);
 
 /// The cases of a suite's file that have these names, of all types; all without names. A name may be a shell's pattern.

@@ -64,10 +64,8 @@ class StreamMemory {
   }
   StreamMemory(const StreamMemory&) = delete;
   StreamMemory& operator=(const StreamMemory&) = delete;
-  ~StreamMemory() {
-    static_cast<void>(
-        cuda::driver().mem_free_async(address_, stream_));  // fails only after an error that has been told
-  }
+  /// Freeing fails only after an error that has been told.
+  ~StreamMemory() { static_cast<void>(cuda::driver().mem_free_async(address_, stream_)); }
   std::byte* data() const { return reinterpret_cast<std::byte*>(address_); }
 
  private:

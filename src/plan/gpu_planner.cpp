@@ -182,9 +182,9 @@ void set_team(Plan& plan, const GpuTile& entry, const Problem& problem, const Pl
 bool pairs_by_order(const Plan& plan) { return plan.order.kind == OrderKind::grouped && plan.order.group % 2 == 0; }
 
 /// Whether programs 2i and 2i + 1 are tiles one below the other of the product as it is multiplied, and of one class of
-/// rows: they have the right operand's blocks in common.
-bool in_pairs(const Problem& problem, const Plan& plan) {
-  if (!pairs_by_order(plan)) return false;
+/// rows: they have the right operand's blocks in common. Two multiprocessors work on them.
+bool in_pairs(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
+  if (!pairs_by_order(plan) || gpu.multiprocessors < 2) return false;
   if (transposes(plan)) return tile_cols(problem, plan) % 2 == 0;
   if (!a_in_classes(problem, plan)) return tile_rows(problem, plan) % 2 == 0;
   const tile::Classes classes = classes_of(problem, plan);
@@ -276,7 +276,7 @@ std::string rejection_of(const Plan& plan, const GpuTile& entry, const Problem& 
   if (plan.cluster > 1 && !pairs_by_order(plan)) {
     return fmt::format("c{} wants tiles one below the other: order=grouped(G) with an even G", plan.cluster);
   }
-  if (plan.cluster > 1 && (!in_pairs(problem, plan) || gpu.multiprocessors < 2)) {
+  if (plan.cluster > 1 && !in_pairs(problem, plan, gpu)) {
     return fmt::format(
         "c{} wants an even number of tiles one below the other, in each class of rows, and two "
         "multiprocessors",
@@ -354,7 +354,7 @@ Candidates candidates_of(const Problem& problem, const PlanRequest& request, con
     double microseconds = modelled_microseconds(problem, plan, gpu);
     // Where boxes alone bring rows of whole lines, pairs win nothing and wait for each other.
     const bool split_lines = plan.a != plan.b || !problem.a.whole_lines || !problem.b.whole_lines;
-    if (!request.cluster && boxed(plan) && split_lines && in_pairs(problem, plan) && gpu.multiprocessors > 1) {
+    if (!request.cluster && boxed(plan) && split_lines && in_pairs(problem, plan, gpu)) {
       Plan paired = plan;
       paired.cluster = 2;
       if (const double time = modelled_microseconds(problem, paired, gpu); time < microseconds) {
