@@ -125,6 +125,7 @@ Outcome outcome_of(const Json& json, const std::vector<std::string>& contenders,
   which.b_transposed = json["layout"].get<std::string>().ends_with('t');
   which.type = parse_dtype(json["types"].get<std::string>()).value_or(DType::f16);
   which.step = json.value("step", i64{1});
+  which.stepb = json.value("stepb", which.step);
   which.offset = json.value("offset", i64{0});
   which.lda = json.value("lda", which.packed_lda());
   which.ldb = json.value("ldb", which.packed_ldb());
@@ -192,7 +193,9 @@ std::string merged_json(const std::vector<std::string>& records, const std::vect
       for (Json& one : joined["cases"]) {
         const Json* const found = counterpart(other, one);
         if (found == nullptr) continue;
-        if (!same(*found, one, {"m", "n", "k", "layout", "lda", "ldb", "ldc", "offset", "step"}))
+        const auto of_b = [](const Json& which) { return which.value("stepb", which.value("step", Json())); };
+        if (!same(*found, one, {"m", "n", "k", "layout", "lda", "ldb", "ldc", "offset", "step"}) ||
+            of_b(*found) != of_b(one))
           refuse(names[at], fmt::format("its case {} is not that of {}", one["name"].dump(), names[0]));
         add_contenders(one, *found);
       }

@@ -231,6 +231,7 @@ void add_strides(Json& case_json, const Case& which) {
   case_json["ldc"] = which.ldc;
   case_json["offset"] = which.offset;
   case_json["step"] = which.step;
+  case_json["stepb"] = which.stepb;
 }
 
 std::string record_json(const Run& run, std::span<const Outcome> outcomes) {

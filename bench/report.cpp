@@ -176,11 +176,11 @@ std::string behind_text(std::span<const Outcome> outcomes) {
 std::string suite_text(std::span<const Case> cases) {
   const std::size_t name_width = name_width_of(cases, [](const Case& one) -> const std::string& { return one.name; });
   std::string text = fmt::format("{:<{}} {:<10} {:<{}} {:<6} {:<5} {}\n", "name", name_width, "group", "shape",
-                                 shape_width, "layout", "types", "lda, ldb, ldc, offset, step");
+                                 shape_width, "layout", "types", "lda, ldb, ldc, offset, step, stepb");
   for (const Case& one : cases) {
-    text += fmt::format("{:<{}} {:<10} {:<{}} {:<6} {:<5} {}, {}, {}, {}, {}\n", one.name, name_width, one.group,
+    text += fmt::format("{:<{}} {:<10} {:<{}} {:<6} {:<5} {}, {}, {}, {}, {}, {}\n", one.name, name_width, one.group,
                         shape_text(one), shape_width, one.layout(), name_of(one.type), one.lda, one.ldb, one.ldc,
-                        one.offset, one.step);
+                        one.offset, one.step, one.stepb);
   }
   return text;
 }

@@ -29,9 +29,9 @@ using core::csv::Place;
 using core::csv::refuse;
 using core::csv::split;
 
-enum class Column : unsigned char { name, group, m, n, k, layout, types, lda, ldb, ldc, offset, step };
-constexpr std::array<std::string_view, 12> column_names = {"name",  "group", "m",   "n",   "k",      "layout",
-                                                           "types", "lda",   "ldb", "ldc", "offset", "step"};
+enum class Column : unsigned char { name, group, m, n, k, layout, types, lda, ldb, ldc, offset, step, stepb };
+constexpr std::array<std::string_view, 13> column_names = {"name", "group", "m",   "n",      "k",    "layout", "types",
+                                                           "lda",  "ldb",   "ldc", "offset", "step", "stepb"};
 constexpr auto last_required = Column::types;
 
 std::vector<Column> parse_header(std::string_view line, const Place& place) {
@@ -40,7 +40,7 @@ std::vector<Column> parse_header(std::string_view line, const Place& place) {
     const auto found = std::find(column_names.begin(), column_names.end(), cell);
     if (found == column_names.end()) {
       refuse(place, fmt::format("'{}' is no column; the header names name,group,m,n,k,layout,types and may name "
-                                "lda,ldb,ldc,offset,step",
+                                "lda,ldb,ldc,offset,step,stepb",
                                 core::shown(cell)));
     }
     const auto column = static_cast<Column>(found - column_names.begin());
@@ -81,6 +81,7 @@ std::vector<Case> parse_line(std::string_view line, const std::vector<Column>& c
   if (cells.size() != columns.size())
     refuse(place, fmt::format("{} cells, but the header names {} columns", cells.size(), columns.size()));
   Case one;
+  one.stepb = 0;  // as step, wherever that is told
   std::vector<DType> types;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     const std::string_view cell = cells[i], what = column_names[static_cast<std::size_t>(columns[i])];
@@ -135,10 +136,14 @@ std::vector<Case> parse_line(std::string_view line, const std::vector<Column>& c
       case Column::step:
         one.step = number_or(1, 1);
         break;
+      case Column::stepb:
+        one.stepb = number_or(0, 1);
+        break;
     }
   }
+  if (one.stepb == 0) one.stepb = one.step;
   one.lda = leading(one.lda, one.a_transposed ? one.m : one.k, one.step, "lda", place);
-  one.ldb = leading(one.ldb, one.b_transposed ? one.k : one.n, one.step, "ldb", place);
+  one.ldb = leading(one.ldb, one.b_transposed ? one.k : one.n, one.stepb, "ldb", place);
   one.ldc = leading(one.ldc, one.n, 1, "ldc", place);
   std::vector<Case> cases;
   for (const DType type : types) {
@@ -209,14 +214,14 @@ std::vector<Case> parse_suite(std::string_view csv, std::string_view source) {
 }
 
 Job job_at(const Case& which, const void* a, const void* b, void* c, i64 threads) {
-  const auto stored = [&](const void* memory, bool transposed, i64 rows, i64 cols, i64 ld) {
+  const auto stored = [&](const void* memory, bool transposed, i64 rows, i64 cols, i64 ld, i64 step) {
     const void* const data = static_cast<const std::byte*>(memory) + which.offset * size_of(which.type);
-    return transposed ? MatrixView{data, which.type, rows, cols, which.step, ld}
-                      : MatrixView{data, which.type, rows, cols, ld, which.step};
+    return transposed ? MatrixView{data, which.type, rows, cols, step, ld}
+                      : MatrixView{data, which.type, rows, cols, ld, step};
   };
   void* const out = static_cast<std::byte*>(c) + which.offset * size_of(which.output());
-  return {stored(a, which.a_transposed, which.m, which.k, which.lda),
-          stored(b, which.b_transposed, which.k, which.n, which.ldb),
+  return {stored(a, which.a_transposed, which.m, which.k, which.lda, which.step),
+          stored(b, which.b_transposed, which.k, which.n, which.ldb, which.stepb),
           {out, which.output(), which.m, which.n, which.ldc, 1},
           threads};
 }

@@ -1,12 +1,13 @@
 // Suites: the cases that are measured, as a CSV file.
 //
-//   name,group,m,n,k,layout,types,lda,ldb,ldc,offset,step
+//   name,group,m,n,k,layout,types,lda,ldb,ldc,offset,step,stepb
 //
 // The header names the columns, in any order; name, group, m, n, k, layout and types must be there. layout is a letter
 // for A and one for B: n stored row by row as named, t stored transposed. types is f16, bf16 or f32 of inputs and
 // output, or several with spaces between them: a case each. lda, ldb and ldc are leading dimensions in elements (0 or
 // empty: packed), offset shifts the base address of all three matrices by so many elements, step is the distance of
-// neighbours within a stored row of A and B (1 or empty: dense). Lines that start with # are remarks.
+// neighbours within a stored row of A and B (1 or empty: dense), stepb that of B alone. Lines that start with # are
+// remarks.
 #pragma once
 
 #include <optional>
@@ -26,11 +27,11 @@ struct Case {
   DType type = DType::f16;                          // of inputs and output ...
   std::optional<DType> own_output = {};             // ... but for an output of its own type, which no suite has
   i64 lda = 0, ldb = 0, ldc = 0;                    // elements; never 0 after parsing
-  i64 offset = 0, step = 1;                         // elements
+  i64 offset = 0, step = 1, stepb = 1;              // elements; step: A's
 
   DType output() const { return own_output.value_or(type); }
   i64 packed_lda() const { return (a_transposed ? m : k) * step; }
-  i64 packed_ldb() const { return (b_transposed ? k : n) * step; }
+  i64 packed_ldb() const { return (b_transposed ? k : n) * stepb; }
   i64 packed_ldc() const { return n; }
   std::string layout() const { return {a_transposed ? 't' : 'n', b_transposed ? 't' : 'n'}; }
   double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }

@@ -23,7 +23,7 @@ struct Shift {
 std::optional<Shift> shift_of(const Case& which) {
   const i64 a = which.lda - which.packed_lda(), b = which.ldb - which.packed_ldb(), c = which.ldc - which.packed_ldc();
   const i64 base = which.offset, most = std::max({a, b, c, base});
-  if (which.step != 1 || std::min({a, b, c, base}) < 0 || most > most_shift) return std::nullopt;
+  if (which.step != 1 || which.stepb != 1 || std::min({a, b, c, base}) < 0 || most > most_shift) return std::nullopt;
   if (most == 0) return Shift{};
   if (a + b + c == 0) return Shift{Moved::base, base};
   if (base != 0) return std::nullopt;

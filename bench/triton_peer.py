@@ -94,8 +94,9 @@ class Case:
         self.name, self.group, self.layout, self.types = row["name"], row["group"], row["layout"], types
         self.m, self.n, self.k = int(row["m"]), int(row["n"]), int(row["k"])
         self.step, self.offset = number("step", 1), number("offset", 0)
+        self.stepb = number("stepb", 0) or self.step
         self.lda = number("lda", 0) or (self.m if self.layout[0] == "t" else self.k) * self.step
-        self.ldb = number("ldb", 0) or (self.k if self.layout[1] == "t" else self.n) * self.step
+        self.ldb = number("ldb", 0) or (self.k if self.layout[1] == "t" else self.n) * self.stepb
         self.ldc = number("ldc", 0) or self.n
 
     flops = property(lambda self: 2.0 * self.m * self.n * self.k)
@@ -104,7 +105,7 @@ class Case:
     def strides(self):
         """Of A, B and C: of rows and of columns."""
         a = (self.step, self.lda) if self.layout[0] == "t" else (self.lda, self.step)
-        b = (self.step, self.ldb) if self.layout[1] == "t" else (self.ldb, self.step)
+        b = (self.stepb, self.ldb) if self.layout[1] == "t" else (self.ldb, self.stepb)
         return a, b, (self.ldc, 1)
 
     def sizes(self):
@@ -313,7 +314,7 @@ def measure_case(case, l2_bytes, seconds):
         entries[name].update({"warm_us": figures["us"], "warm_spread": figures["spread"]})
     return {"name": case.name, "group": case.group, "m": case.m, "n": case.n, "k": case.k, "layout": case.layout,
             "types": case.types, "threads": 1, "contenders": entries, "lda": case.lda, "ldb": case.ldb,
-            "ldc": case.ldc, "offset": case.offset, "step": case.step}
+            "ldc": case.ldc, "offset": case.offset, "step": case.step, "stepb": case.stepb}
 
 
 def rounded(value):

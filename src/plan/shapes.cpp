@@ -42,7 +42,7 @@ bool names_extents(std::string_view line) {
 std::vector<Column> parse_header(std::string_view line, const Place& place) {
   if (line.starts_with('#')) line = line.substr(1);
   line = line.substr(0, line.find('('));  // a remark behind the names
-  constexpr std::array<std::pair<std::string_view, Column>, 15> known = {{{"m", Column::m},
+  constexpr std::array<std::pair<std::string_view, Column>, 16> known = {{{"m", Column::m},
                                                                           {"n", Column::n},
                                                                           {"k", Column::k},
                                                                           {"weight", Column::weight},
@@ -56,7 +56,8 @@ std::vector<Column> parse_header(std::string_view line, const Place& place) {
                                                                           {"layout", Column::ignored},
                                                                           {"types", Column::ignored},
                                                                           {"offset", Column::ignored},
-                                                                          {"step", Column::ignored}}};
+                                                                          {"step", Column::ignored},
+                                                                          {"stepb", Column::ignored}}};
   std::vector<Column> columns;
   for (const std::string_view cell : split(line)) {
     std::string name(cell);
