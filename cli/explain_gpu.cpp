@@ -66,7 +66,8 @@ std::string text_of(const cuda::Move& move, int along, i64 classes, bool phases,
                        ordinal(classes), along == 0 ? "column" : "row");
   }
   if (move.via == cuda::Via::realign && beside_boxes) {
-    return fmt::format("as it lies in memory, 16 bytes at a time along {}; wgmma takes it from registers", axis);
+    return fmt::format("as it lies in memory, 16 bytes at a time along {}; wgmma takes {} from registers", axis,
+                       move.step == 2 ? "every second element" : "it");
   }
   if (move.via == cuda::Via::realign) return fmt::format("realign, 16 bytes at a time along {}, shifted on chip", axis);
   return fmt::format("gather, element by element along {}", axis);

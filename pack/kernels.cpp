@@ -51,7 +51,7 @@ std::string move_text(const cuda::Move& move, const char* rows, const char* cols
                           : move.via == cuda::Via::realign ? "realign"
                           : move.via == cuda::Via::tma     ? "tma"
                                                            : "classes";
-  return fmt::format("{}({})", via, axis);
+  return fmt::format("{}({}{})", via, move.step == 2 ? "2" : "", axis);
 }
 
 /// Kernels by what they are compiled from and for, each with a measure of how long that takes.

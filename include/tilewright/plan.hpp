@@ -124,6 +124,7 @@ struct LayoutClass {
   i64 alignment = 0;
   bool forward = true;      // no stride is negative, or 0
   bool whole_lines = true;  // every row of an input starts at a multiple of 128 bytes, a line of a GPU's L2
+  UnitAxis every_second = UnitAxis::none;  // if none has unit stride: the axis, k or mn, that has a stride of 2
   friend constexpr bool operator==(const LayoutClass&, const LayoutClass&) = default;
 };
 /// The class of a view: of a with k_axis_is_cols = true, of b and c with false. (c has no K: its class then says "mn"

@@ -74,14 +74,19 @@ void check_launch(const Launch& how) {
                               "(rows) or 1 (columns)",
                               name_of(move.via), move.bytes, move.axis));
     }
+    if (const bool steps = boxed && move.via == Via::realign; move.step != 1 && !(steps && move.step == 2)) {
+      throw Error(ErrorCode::plan_value,
+                  fmt::format("a mover {} of a step of {} elements; give 1, or 2 to realign beside blocks by tma",
+                              name_of(move.via), move.step));
+    }
   }
 }
 
 std::string text_of(const Config& config) {
   std::string moves;
   for (const Move& move : config.moves) {
-    moves += fmt::format("{}{{tilewright::cuda::Via::{}, {}, {}}}", moves.empty() ? "" : ", ", name_of(move.via),
-                         move.axis, move.bytes);
+    moves += fmt::format("{}{{tilewright::cuda::Via::{}, {}, {}, {}}}", moves.empty() ? "" : ", ", name_of(move.via),
+                         move.axis, move.bytes, move.step);
   }
   return fmt::format("tilewright::cuda::Config{{{}, {}, tilewright::cuda::Tensor::{}, {{{}}}, {}, {}, {}}}",
                      config.warps, config.stages, config.tensor == Tensor::wgmma ? "wgmma" : "mma_sync", moves,
@@ -163,8 +168,8 @@ Function function_of(const std::string& unit, int ordinal, int bytes) {
 namespace {
 
 bool same(const Move& a, const Move& b) {
-  const auto& [via, axis, bytes] = a;
-  return via == b.via && axis == b.axis && bytes == b.bytes;
+  const auto& [via, axis, bytes, step] = a;
+  return via == b.via && axis == b.axis && bytes == b.bytes && step == b.step;
 }
 /// The bindings name every field, so that one which is added is not forgotten here.
 bool same(const Config& a, const Config& b) {
@@ -183,13 +188,25 @@ struct Remembered {
   Loaded loaded;
 };
 
+/// Whether the driver knows launches that begin beside the kernel before them, also while a graph is captured.
+bool launches_early() {
+  constexpr int first = 12030;  // CUDA 12.3
+  int version = 0;
+  check(driver().driver_get_version(&version), "cuDriverGetVersion");
+  return version >= first && driver().launch_kernel_ex != nullptr;
+}
+
 }  // namespace
 
 Config config_of(const Launch& how, const detail::Needs& needs, const std::string& architecture) {
   Config config{how.warps, how.stages, tensor_of(how, architecture), {}, 0, 0, how.teams};
   const footprint::Need& need = config.tensor == Tensor::wgmma ? needs.wgmma : needs.mma_sync;
   std::copy(std::begin(how.moves), std::end(how.moves), std::begin(config.moves));
-  const footprint::Bytes& bytes = !config.settles() ? need.direct : config.roles() ? need.left : need.settling;
+  const bool second = std::ranges::any_of(config.moves, [](const Move& move) { return move.step == 2; });
+  const footprint::Bytes& bytes = !config.settles() ? need.direct
+                                  : !config.roles() ? need.settling
+                                  : second          ? need.left_second
+                                                    : need.left;
   config.ring_bytes = how.stages * bytes.stage + settled_blocks * bytes.settled;
   config.scratch_bytes = bytes.scratch;
   return config;
@@ -243,12 +260,18 @@ Loaded load_kernel(const KernelText& text, const Launch& how, const detail::Need
                     "program: use fewer stages or smaller tiles",
                     how.stages, config.ring_bytes, config.scratch_bytes, bytes, device.name, device.shared_bytes));
   }
-  return {function_of(unit_of(text, config, kernel_size, args_size), how.device, bytes),
-          how.device,
-          static_cast<unsigned>(config.teams > 1 ? config.threads() : config.block_threads()),
-          static_cast<unsigned>(config.teams > 1 ? config.teams + 1 : 1),
-          static_cast<unsigned>(bytes),
-          config.roles() ? static_cast<unsigned>(device.multiprocessors) : 0};
+  Loaded loaded;
+  loaded.function = function_of(unit_of(text, config, kernel_size, args_size), how.device, bytes);
+  loaded.device = how.device;
+  loaded.threads = static_cast<unsigned>(config.teams > 1 ? config.threads() : config.block_threads());
+  loaded.thread_rows = static_cast<unsigned>(config.teams > 1 ? config.teams + 1 : 1);
+  loaded.shared_bytes = static_cast<unsigned>(bytes);
+  if (config.roles()) {
+    loaded.most_blocks = static_cast<unsigned>(device.multiprocessors);
+    // Of others several have room on a multiprocessor: the first that is free would take more than its share.
+    loaded.early = launches_early();
+  }
+  return loaded;
 }
 
 void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, void* stream, const void* kernel,
@@ -264,16 +287,16 @@ void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, v
   const auto programs = static_cast<unsigned>(grid.programs());
   unsigned blocks = loaded.most_blocks > 0 ? std::min(programs, loaded.most_blocks) : programs;
   const CurrentDevice current(loaded.device);
+  blocks -= blocks % loaded.cluster;
+  LaunchAttribute attributes[2];
+  unsigned count = 0;
+  if (loaded.cluster > 1) attributes[count++] = {LaunchAttribute::Id::cluster_dimension, {loaded.cluster, 1, 1}};
+  if (loaded.early) attributes[count++] = {LaunchAttribute::Id::programmatic_stream_serialization, {1}};
   Result result = success;
-  if (loaded.cluster > 1) {
-    blocks -= blocks % loaded.cluster;
-    const LaunchAttribute cluster{LaunchAttribute::Id::cluster_dimension, {loaded.cluster, 1, 1}};
-    const LaunchConfig config{{blocks, 1, 1},
-                              {loaded.threads, loaded.thread_rows, 1},
-                              loaded.shared_bytes,
-                              static_cast<Stream>(stream),
-                              &cluster,
-                              1};
+  if (count > 0) {
+    const LaunchConfig config{{blocks, 1, 1},      {loaded.threads, loaded.thread_rows, 1},
+                              loaded.shared_bytes, static_cast<Stream>(stream),
+                              attributes,          count};
     result = driver().launch_kernel_ex(&config, loaded.function, parameters, nullptr);
   } else {
     result = driver().launch_kernel(loaded.function, blocks, 1, 1, loaded.threads, loaded.thread_rows, 1,
@@ -281,8 +304,8 @@ void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, v
   }
   if (result != success) {  // words are put together for a failure alone
     check(result, fmt::format("cuLaunchKernel{}({} blocks of {} threads, {} bytes of shared memory, clusters of {})",
-                              loaded.cluster > 1 ? "Ex" : "", blocks, loaded.threads * loaded.thread_rows,
-                              loaded.shared_bytes, loaded.cluster));
+                              count > 0 ? "Ex" : "", blocks, loaded.threads * loaded.thread_rows, loaded.shared_bytes,
+                              loaded.cluster));
   }
 }
 

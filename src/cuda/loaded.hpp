@@ -15,6 +15,7 @@ struct Loaded {
   unsigned threads = 0, thread_rows = 1, shared_bytes = 0;  // of a block
   unsigned most_blocks = 0;                                 // that share out the programs; 0: a block is a program
   unsigned cluster = 1;                                     // blocks that run side by side: pairs of programs
+  bool early = false;  // may begin while the kernel before it ends, for which it waits (roles.hpp)
 };
 
 /// What device code knows of a launch on an architecture: what multiplies there, and the shared memory of a program.

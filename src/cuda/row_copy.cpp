@@ -9,22 +9,22 @@ namespace tilewright::cuda {
 namespace {
 
 /// A block of threads copies parts of rows. A thread takes every 256th element of a part, the widest that any alignment
-/// allows, and a warp's accesses lie side by side.
+/// allows, and a warp's accesses lie side by side. Chunks of 16 bytes become whole by zeros, since they are read whole.
 constexpr const char* source = R"(
 extern "C" __global__ void __launch_bounds__(256)
     tilewright_kernel(Element* to, const Element* from, long long rows, long long cols, long long to_pitch,
                       long long row_stride, long long col_stride) {
-  constexpr int each = 8, part = 256 * each;
-  const long long parts = (cols + part - 1) / part;
+  constexpr int each = 8, part = 256 * each, chunk = 16 / sizeof(Element);
+  const long long parts = (cols + part - 1) / part, whole = (cols + chunk - 1) / chunk * chunk;
   for (long long number = blockIdx.x; number < rows * parts; number += gridDim.x) {
     const long long row = number / parts, first = number % parts * part + threadIdx.x;
     Element values[each];
 #pragma unroll
     for (int i = 0; i < each; ++i)
-      if (first + i * 256 < cols) values[i] = from[row * row_stride + (first + i * 256) * col_stride];
+      values[i] = first + i * 256 < cols ? from[row * row_stride + (first + i * 256) * col_stride] : 0;
 #pragma unroll
     for (int i = 0; i < each; ++i)
-      if (first + i * 256 < cols) to[row * to_pitch + first + i * 256] = values[i];
+      if (first + i * 256 < whole) to[row * to_pitch + first + i * 256] = values[i];
   }
 }
 )";

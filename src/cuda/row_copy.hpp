@@ -18,7 +18,8 @@ class RowCopy {
   /// Throws Error driver, kernel.
   RowCopy(int device, i64 element_bytes);
   /// Enqueues the copy of a view whose columns are adjacent, or have any other stride, to `to`, where they are adjacent
-  /// and rows `pitch` elements apart. What is between the rows there stays as it is. Throws Error driver.
+  /// and rows `pitch` elements apart, a multiple of 16 bytes. Behind a row its last chunk of 16 bytes is filled with zeros;
+  /// what else is between the rows stays as it is. Throws Error driver.
   void enqueue(const MatrixView& from, void* to, i64 pitch, Stream stream) const;
 
  private:

@@ -202,7 +202,8 @@ std::string unit_sentence(const Operand& operand) {
   const i64 alignment = operand.layout.alignment;
   switch (operand.layout.unit) {
     case UnitAxis::none:
-      return fmt::format("no axis of unit stride; elements aligned to {} B", alignment);
+      return fmt::format("no axis of unit stride{}; elements aligned to {} B",
+                         operand.layout.every_second == UnitAxis::none ? "" : ", one of stride 2", alignment);
     case UnitAxis::both:
       return fmt::format("a single row or column: both axes count as unit stride, aligned to {} B", alignment);
     case UnitAxis::k:

@@ -16,9 +16,9 @@ constexpr double boxed_multiply_time = 0.4 / (128 * 128 * 64), boxed_byte_time =
 constexpr double boxed_store_time = 2.5 / (128 * 256);
 // A byte of rows that come by classes takes as long as so many others, and so does one of rows that begin inside of
 // lines. Beside a left block that stays raw, a step of 64 elements of K takes so long, and for each output so much
-// longer; in pairs of blocks a little less. Such plans do not reach the memory's rate.
+// longer; in pairs of blocks a little less, and more if every second element of its rows is wanted. Such plans do not reach the memory's rate.
 constexpr double class_byte_cost = 2.7, split_line_cost = 2.5;
-constexpr double raw_step_time = 0.26, raw_output_time = 2.36e-5, paired_raw_cost = 0.94;
+constexpr double raw_step_time = 0.26, raw_output_time = 2.36e-5, paired_raw_cost = 0.94, second_raw_cost = 1.4;
 // Of others: an element of K of a tile of BM x BN costs a multiprocessor BM * BN multiplications and the way of BM + BN
 // operands, each of which takes as long as so many multiplications by wgmma.
 constexpr double operand_cost = 256, multiply_time = 1 / 1.3e7;
@@ -33,6 +33,7 @@ double slowdown_of(Mma mma) { return mma == Mma::wgmma ? 1 : mma == Mma::fma ? f
 struct Amounts {
   double programs, steps, outputs, elements;  // of a tile: outputs, and operands of a step
   double boxed_bytes;                         // of a step's boxes, by what they cost
+  double raw_cost;                            // of rows of which every second element is wanted, beside that of others
   double operand_bytes;                       // of A and B, each read once
 
   static i64 steps_of(const Problem& problem, const Plan& plan) {
@@ -55,6 +56,7 @@ struct Amounts {
         outputs(static_cast<double>(plan.tile.m * plan.tile.n)),
         elements(static_cast<double>((plan.tile.m + plan.tile.n) * plan.tile.k)),
         boxed_bytes(bytes_of(problem, plan)),
+        raw_cost(has_second_rows(plan.a == Mover::realign ? problem.a : problem.b) ? second_raw_cost : 1),
         operand_bytes((static_cast<double>(problem.m) + static_cast<double>(problem.n)) *
                       static_cast<double>(problem.k) * static_cast<double>(size_of(problem.input))) {}
 };
@@ -64,7 +66,8 @@ double boxed_microseconds(const Amounts& of, const Plan& plan, const GpuDescript
   const double rounds = std::ceil(of.programs / static_cast<double>(gpu.multiprocessors));
   const double edges = static_cast<double>(plan.tile.m + plan.tile.n);
   const double rate = plan.a != plan.b ? raw_memory_rate : memory_rate * edges / (edges + 64);
-  const double raw = (raw_step_time + of.outputs * raw_output_time) * static_cast<double>(plan.tile.k) / 64;
+  const double raw =
+      (raw_step_time + of.outputs * raw_output_time) * static_cast<double>(plan.tile.k) / 64 * of.raw_cost;
   const double step = plan.a != plan.b ? raw * (plan.cluster > 1 ? paired_raw_cost : 1)
                                        : std::max(of.outputs * static_cast<double>(plan.tile.k) * boxed_multiply_time,
                                                   of.boxed_bytes * boxed_byte_time);
@@ -73,9 +76,9 @@ double boxed_microseconds(const Amounts& of, const Plan& plan, const GpuDescript
 }
 
 /// Of another plan: as many programs as fit run side by side on a multiprocessor, and wait for their copies.
-double copied_microseconds(const Amounts& of, const Plan& plan, DType input, const GpuDescription& gpu) {
+double copied_microseconds(const Amounts& of, const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
   const auto multiprocessors = static_cast<double>(gpu.multiprocessors);
-  const auto resident = static_cast<double>(std::max<i64>(gpu.shared_bytes / shared_bytes_of(plan, input), 1));
+  const auto resident = static_cast<double>(std::max<i64>(gpu.shared_bytes / shared_bytes_of(problem, plan), 1));
   double step = static_cast<double>(plan.tile.k) * of.outputs * slowdown_of(plan.mma) + operand_cost * of.elements;
   step *= multiply_time * (resident < 2 ? alone_cost : 1);
   double wait = latency / static_cast<double>(plan.stages);
@@ -94,7 +97,7 @@ double packing_microseconds(i64 bytes) { return launch_time + static_cast<double
 
 double modelled_microseconds(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
   const Amounts amounts(problem, plan);
-  return boxed(plan) ? boxed_microseconds(amounts, plan, gpu) : copied_microseconds(amounts, plan, problem.input, gpu);
+  return boxed(plan) ? boxed_microseconds(amounts, plan, gpu) : copied_microseconds(amounts, problem, plan, gpu);
 }
 
 }  // namespace tilewright::plan

@@ -15,15 +15,22 @@ bool converts(const Problem& problem) { return problem.output != problem.input &
 bool has_boxes(const LayoutClass& layout) {
   return layout.unit != UnitAxis::none && layout.alignment >= 16 && layout.forward;
 }
-bool a_along_m(const Problem& p) { return p.a.unit == UnitAxis::mn || (p.a.unit == UnitAxis::both && p.m > 1); }
-bool b_along_n(const Problem& p) { return p.b.unit == UnitAxis::mn || (p.b.unit == UnitAxis::both && p.k <= 1); }
-bool may_stay_raw(const LayoutClass& layout) {
+bool a_along_m(const Problem& p) {
+  return p.a.unit == UnitAxis::mn || p.a.every_second == UnitAxis::mn || (p.a.unit == UnitAxis::both && p.m > 1);
+}
+bool b_along_n(const Problem& p) {
+  return p.b.unit == UnitAxis::mn || p.b.every_second == UnitAxis::mn || (p.b.unit == UnitAxis::both && p.k <= 1);
+}
+bool has_rows(const LayoutClass& layout) {
   return layout.unit != UnitAxis::none && layout.alignment >= 2 && layout.forward;
 }
-bool a_has_classes(const Problem& problem) { return may_stay_raw(problem.a) && !a_along_m(problem); }
-bool b_has_classes(const Problem& problem) { return may_stay_raw(problem.b) && !b_along_n(problem); }
+bool has_second_rows(const LayoutClass& layout) {
+  return layout.every_second != UnitAxis::none && layout.alignment >= 2 && layout.forward;
+}
+bool a_has_classes(const Problem& problem) { return has_rows(problem.a) && !a_along_m(problem); }
+bool b_has_classes(const Problem& problem) { return has_rows(problem.b) && !b_along_n(problem); }
 bool stored_by_columns(const Problem& problem) { return problem.c.unit == UnitAxis::k; }
-bool b_has_phases(const Problem& problem) { return may_stay_raw(problem.b) && b_along_n(problem); }
+bool b_has_phases(const Problem& problem) { return has_rows(problem.b) && b_along_n(problem); }
 bool fits_boxes(const Problem& problem) {
   constexpr i64 early = 256;  // a sum may begin a little earlier, and a block reach beyond it
   return problem.k > 0 && std::max({problem.m, problem.n, problem.k + early}) < most_boxed;

@@ -16,8 +16,9 @@ bool has_boxes(const LayoutClass& layout);
 /// The axis along which an operand is read: of two that are adjacent, as cuda::mover_for takes it.
 bool a_along_m(const Problem& problem);
 bool b_along_n(const Problem& problem);
-/// What the left operand of wgmma may be as it lies in memory.
-bool may_stay_raw(const LayoutClass& layout);
+/// Whether an operand has rows of adjacent elements, wherever each starts; and of which every second is the operand's.
+bool has_rows(const LayoutClass& layout);
+bool has_second_rows(const LayoutClass& layout);
 /// Rows along K that start anywhere come as boxes class by class: rows of A or columns of B.
 bool a_has_classes(const Problem& problem);
 bool b_has_classes(const Problem& problem);

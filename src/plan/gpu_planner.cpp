@@ -32,9 +32,10 @@ void check_mover(const std::optional<Mover>& mover, const Problem& problem, std:
   const LayoutClass& layout = operand == "a" ? problem.a : problem.b;
   if (!mover || *mover == Mover::gather) return;
   check_target(*mover, Target::cuda, operand);
-  const bool boxes = has_boxes(layout) || (operand == "a" ? a_has_classes(problem) : may_stay_raw(layout));
-  const bool allowed = layout.unit != UnitAxis::none &&
-                       (*mover == Mover::realign || (*mover == Mover::tma ? boxes : layout.alignment >= 4));
+  const bool boxes = has_boxes(layout) || (operand == "a" ? a_has_classes(problem) : has_rows(layout));
+  const bool allowed = (layout.unit != UnitAxis::none &&
+                        (*mover == Mover::realign || (*mover == Mover::tma ? boxes : layout.alignment >= 4))) ||
+                       (*mover == Mover::realign && has_second_rows(layout));
   if (!allowed) {
     throw Error(
         ErrorCode::plan_value,
@@ -93,6 +94,11 @@ TileShape large_tile(const Plan& plan, DType input) {
 /// Elements that are gathered wait in registers: the largest tiles under which none is spilled.
 constexpr TileShape gathered_tile(DType input) { return input == DType::f32 ? TileShape{64, 32, 32} : middle_tile; }
 
+/// Whether an operand may be the left one of wgmma as it lies in memory, beside boxes of the other.
+bool may_stay_raw(const LayoutClass& layout, const LayoutClass& other) {
+  return has_rows(layout) || (has_second_rows(layout) && has_boxes(other));
+}
+
 struct Movers {
   Mover a, b;
 };
@@ -109,22 +115,20 @@ std::vector<Movers> boxed_movers(const Problem& problem) {
   const bool early_b = b_classes && by_columns && a_along_m(problem) && !few_columns;
   if ((a_boxes && b_boxes) || (b_boxes && early_a) || (a_boxes && early_b)) return {{Mover::tma, Mover::tma}};
   std::vector<Movers> ways;
-  if (b_boxes && may_stay_raw(problem.a)) ways.push_back({Mover::realign, Mover::tma});
-  if ((a_boxes || a_classes) && may_stay_raw(problem.b)) ways.push_back({Mover::tma, Mover::realign});
-  if (!b_boxes && b_classes && may_stay_raw(problem.a)) {
-    const bool first = !a_boxes && !few_columns && (by_columns || few_rows);
+  if (b_boxes && may_stay_raw(problem.a, problem.b)) ways.push_back({Mover::realign, Mover::tma});
+  if ((a_boxes || a_classes) && may_stay_raw(problem.b, problem.a)) ways.push_back({Mover::tma, Mover::realign});
+  if (!b_boxes && b_classes && has_rows(problem.a)) {
+    const bool first = !few_columns && (few_rows || (by_columns && !a_boxes));
     ways.insert(first ? ways.begin() : ways.end(), {Mover::realign, Mover::tma});
   }
-  if (ways.empty() && b_has_phases(problem) && may_stay_raw(problem.a) && a_along_m(problem) &&
-      problem.k >= most_phases) {
+  if (ways.empty() && b_has_phases(problem) && has_rows(problem.a) && a_along_m(problem) && problem.k >= most_phases) {
     ways.push_back({Mover::realign, Mover::tma});
   }
   return ways;
 }
 
-/// The movers of a default plan. Gathering one operand gathers both, and shifting one shifts both, but for the
-/// commonest types where the other operand is aligned: there keeping them apart saves a sixth of the time, so only the
-/// middle tile, and without wgmma the large one, go without.
+/// The movers of a default plan. Beside boxes each operand has its own; else gathering one operand gathers both, and
+/// shifting one shifts both, so that kernels are few.
 Movers default_movers(const Problem& problem, const GpuTile& entry, const PlanRequest& request,
                       const GpuDescription& gpu) {
   const TileShape& tile = entry.tile;
@@ -144,11 +148,9 @@ Movers default_movers(const Problem& problem, const GpuTile& entry, const PlanRe
   }
   const Movers own{gpu_mover(problem.a), gpu_mover(problem.b)};
   const auto one_of = [&](Mover mover) { return own.a == mover || own.b == mover; };
-  if (one_of(Mover::gather)) return {Mover::gather, Mover::gather};
-  const i64 better = std::max(problem.a.alignment, problem.b.alignment);
-  const bool packed = tile == middle_tile || (!gpu.wgmma && tile == TileShape{128, 128, 32});
-  const bool apart = !packed && better == widest_copy && problem.output == problem.input;
-  if (one_of(Mover::realign) && !apart) return {Mover::realign, Mover::realign};
+  for (const Mover mover : {Mover::gather, Mover::realign}) {
+    if (one_of(mover)) return {mover, mover};
+  }
   return own;
 }
 
@@ -169,8 +171,9 @@ void set_team(Plan& plan, const GpuTile& entry, const Problem& problem, const Pl
     plan.mma = Mma::fma, plan.stages = f32_stages;
   } else if (on_wgmma) {
     plan.mma = Mma::wgmma, plan.stages = stages;
-  } else {  // blocks that settle take the room of a stage, and so of a second program
-    plan.mma = Mma::mma_sync, plan.stages = settles(plan) ? std::max(stages - 1, 2) : stages;
+  } else {  // blocks that settle take the room of a stage, and so of a second program; large ones fit in two everywhere
+    const i64 settling = !boxes && entry.tile.m >= 128 ? 2 : std::max(stages - 1, 2);
+    plan.mma = Mma::mma_sync, plan.stages = settles(plan) ? settling : stages;
   }
   plan.mma = request.mma.value_or(plan.mma);
   plan.teams = request.teams.value_or(boxes ? teams : 1);
@@ -202,7 +205,14 @@ bool by_default(const Plan& plan, const Problem& problem) {
     return std::ranges::find(tiles, tile) != std::end(tiles);
   };
   if (boxed(plan)) {
-    if (plan.a != plan.b) return is_in(raw, product_tile(plan));
+    if (plan.a != plan.b) {
+      const bool left_a = plan.a == Mover::realign;
+      if (has_second_rows(left_a ? problem.a : problem.b)) return product_tile(plan) == TileShape{128, 256, 64};
+      // Few rows make few programs: one row of tiles, each of which had better be narrow.
+      const bool along_k = !(left_a ? a_along_m(problem) : b_along_n(problem));
+      const bool few = along_k && (left_a ? problem.m : problem.n) <= middle_tile.m;
+      return is_in(raw, product_tile(plan)) || (few && plan.tile == middle_tile);
+    }
     if (b_in_classes(problem, plan)) return is_in(columns_in_classes, plan.tile);
     if (a_in_classes(problem, plan)) return is_in(in_classes, plan.tile);
     // 768 columns, and more multiples of 192, are common where both operands are stored row by row.
@@ -237,8 +247,11 @@ std::string boxes_missing(const Plan& plan, const Problem& problem) {
   if (b_in_phases(problem, plan) && (!a_along_m(problem) || problem.k < most_phases)) {
     return "rows of b along N that start anywhere want, by tma, rows of a along M and a K of 8 or more";
   }
-  return may_stay_raw(left_a ? problem.a : problem.b) ? std::string()
-                                                      : "an operand that stays raw beside tma runs forwards";
+  const LayoutClass &left = left_a ? problem.a : problem.b, &right = left_a ? problem.b : problem.a;
+  if (may_stay_raw(left, right)) return {};
+  return left.unit != UnitAxis::none ? "an operand that stays raw beside tma runs forwards"
+                                     : "rows of which every second element is wanted stay raw beside rows that start "
+                                       "at multiples of 16 bytes, and run forwards";
 }
 
 /// Why a plan does not run on a device; empty if it does.
@@ -268,6 +281,9 @@ std::string rejection_of(const Plan& plan, const GpuTile& entry, const Problem& 
     if (plan.warps * plan.teams > 8) {
       return fmt::format("{} teams of {} warps want more registers than there are", plan.teams, plan.warps);
     }
+  } else if ((plan.a == Mover::realign && problem.a.unit == UnitAxis::none) ||
+             (plan.b == Mover::realign && problem.b.unit == UnitAxis::none)) {
+    return "rows of which every second element is wanted are realigned beside tma alone; use gather";
   } else if (plan.teams > 1) {
     return fmt::format("t{} wants blocks that come by tma", plan.teams);
   } else if (plan.cluster > 1) {
@@ -288,7 +304,7 @@ std::string rejection_of(const Plan& plan, const GpuTile& entry, const Problem& 
         "{} accumulators a thread do not fit in its registers: at most {}; use more warps or a smaller tile",
         accumulators, most_accumulators);
   }
-  const i64 bytes = shared_bytes_of(plan, problem.input);
+  const i64 bytes = shared_bytes_of(problem, plan);
   if (bytes > gpu.shared_bytes) {
     return fmt::format("{} stages take {} bytes of shared memory, the device has {}; use fewer or a smaller tile",
                        plan.stages, with_separators(bytes), with_separators(gpu.shared_bytes));
@@ -303,20 +319,21 @@ Mma gpu_mma(DType input, const TileShape& tile, i64 warps, const GpuDescription&
   return gpu.wgmma && tile.m % 64 == 0 && warps % 4 == 0 ? Mma::wgmma : Mma::mma_sync;
 }
 
-i64 shared_bytes_of(const Plan& plan, DType input) {
+i64 shared_bytes_of(const Problem& problem, const Plan& plan) {
   constexpr i64 alignment = 1024;  // of a block
-  const i64 element = size_of(input);
+  const i64 element = size_of(problem.input);
   const auto whole = [](i64 bytes) { return cdiv(bytes, alignment) * alignment; };
   const i64 left = whole(plan.tile.m * plan.tile.k * element), right = whole(plan.tile.n * plan.tile.k * element);
   // Rows that are realigned arrive with 32 bytes more each, along the axis that makes more of them, and settle in two
   // blocks besides; those of the left operand of wgmma do not.
   const auto raw = [&](i64 edge) { return whole(edge * plan.tile.k * element + 32 * std::max(edge, plan.tile.k)); };
   // Beside boxes rows have 32 bytes more each, and every four of them if they run along the edge.
-  const auto rows = [&](i64 edge) {
-    return whole(std::max(edge * (plan.tile.k * element + 32), plan.tile.k * (edge * element + 32 + 8)));
+  const auto rows = [&](i64 edge, const LayoutClass& layout) {
+    const i64 step = has_second_rows(layout) ? 2 : 1;
+    return whole(std::max(edge * (plan.tile.k * element * step + 32), plan.tile.k * (edge * element * step + 32 + 8)));
   };
-  const i64 stage = boxed(plan) ? (plan.a == Mover::tma ? left : rows(plan.tile.m)) +
-                                      (plan.b == Mover::tma ? right : rows(plan.tile.n))
+  const i64 stage = boxed(plan) ? (plan.a == Mover::tma ? left : rows(plan.tile.m, problem.a)) +
+                                      (plan.b == Mover::tma ? right : rows(plan.tile.n, problem.b))
                     : settles(plan) ? raw(plan.tile.m) + raw(plan.tile.n)
                                     : left + right;
   // Each warp stages 16 rows of its part of the output behind them, of at most so many bytes and 16 more.
@@ -347,8 +364,7 @@ Candidates candidates_of(const Problem& problem, const PlanRequest& request, con
     plan.b = request.b.value_or(movers.b);
     set_team(plan, entry, problem, request, gpu);
     // A stage less is better than another tile.
-    while (!request.stages && plan.stages > least_stages(plan) &&
-           shared_bytes_of(plan, problem.input) > gpu.shared_bytes)
+    while (!request.stages && plan.stages > least_stages(plan) && shared_bytes_of(problem, plan) > gpu.shared_bytes)
       --plan.stages;
     std::string reason = rejection_of(plan, entry, problem, gpu);
     double microseconds = modelled_microseconds(problem, plan, gpu);

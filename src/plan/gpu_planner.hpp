@@ -49,7 +49,7 @@ inline constexpr std::array gpu_tiles = {
 Mma gpu_mma(DType input, const TileShape& tile, i64 warps, const GpuDescription& gpu);
 
 /// Bytes of shared memory that a plan's pipeline takes.
-i64 shared_bytes_of(const Plan& plan, DType input);
+i64 shared_bytes_of(const Problem& problem, const Plan& plan);
 
 /// Chooses the fields that the request leaves open, as choose_plan does for a CPU. Throws plan_value, plan_unavailable
 /// and workspace.

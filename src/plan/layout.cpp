@@ -48,13 +48,19 @@ LayoutClass layout_class(const MatrixView& view, bool k_axis_is_cols) {
   } else if (rows_unit || cols_unit) {
     unit = cols_unit == k_axis_is_cols ? UnitAxis::k : UnitAxis::mn;
   }
+  UnitAxis every_second = UnitAxis::none;
+  if (unit == UnitAxis::none && (view.col_stride == 2 || view.row_stride == 2)) {
+    every_second = (view.col_stride == 2) == k_axis_is_cols ? UnitAxis::k : UnitAxis::mn;
+  }
   return {unit, static_cast<i64>(std::min(alignment, widest_alignment)), empty || (rows_forward && cols_forward),
-          alignment >= line};
+          alignment >= line, every_second};
 }
 
 std::string to_string(const LayoutClass& layout) {
   constexpr std::string_view names[] = {"none", "k", "mn", "both"};
-  return fmt::format("unit={} align={}{}", names[static_cast<unsigned char>(layout.unit)], layout.alignment,
+  const std::string_view second = names[static_cast<unsigned char>(layout.every_second)];
+  return fmt::format("unit={} align={}{}{}", names[static_cast<unsigned char>(layout.unit)], layout.alignment,
+                     layout.every_second == UnitAxis::none ? "" : fmt::format(" every-second={}", second),
                      layout.forward ? "" : " backward");
 }
 

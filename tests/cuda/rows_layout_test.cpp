@@ -133,4 +133,18 @@ TEST(RowsLayout, ReadsOfRowsAlongMHaveFewBankConflicts) {
   expect_few_conflicts<Block<64, 64, 2, 0>>();
 }
 
+// Eight rows of an atom at once, four threads beside each other in each.
+TEST(RowsLayout, ReadsOfRowsAlongKHaveFewBankConflicts) {
+  for (u32 first = 0; first < 128; first += 2) {
+    for (u32 step = 0; step < 64; ++step) {
+      const RowsLayout<Block<128, 64, 2, 1>> layout{first, step * 2};
+      std::array<u32, 32> addresses{};
+      for (int lane = 0; lane < 32; ++lane)
+        addresses[static_cast<std::size_t>(lane)] = layout.start(lane / 4) + static_cast<u32>(lane % 4 * 4);
+      EXPECT_LE(words_in_a_bank(addresses), step % 4 == 0 ? 2 : 3)
+          << "first " << first << ", " << step << " elements apart";
+    }
+  }
+}
+
 }  // namespace

@@ -48,6 +48,7 @@ F of_driver(const char* name) {
 long launches() { return of_driver<long (*)()>("fake_launches")(); }
 int last_device() { return of_driver<int (*)()>("fake_last_device")(); }
 int last_cluster() { return of_driver<int (*)()>("fake_last_cluster")(); }
+bool last_early() { return of_driver<int (*)()>("fake_last_early")() != 0; }
 long loads() { return of_driver<long (*)()>("fake_loads")(); }
 std::string last_image() {
   std::size_t bytes = 0;
@@ -125,6 +126,27 @@ TEST_F(FakeDriver, PairsOfBlocksAreAMatterOfTheLaunchAlone) {
   p.multiply(alone);
   EXPECT_EQ(last_image(), "packed");
   EXPECT_EQ(last_cluster(), 1);
+}
+
+// A kernel in roles waits for the one before it; others, and older drivers, do not know how.
+TEST_F(FakeDriver, KernelsInRolesMayBeginBesideTheOneBefore) {
+  const Product p{256};
+  const auto begins_early = [&](const char* plan) {
+    GemmOptions options;
+    options.plan = parse_plan(plan);
+    cuda::use_kernel_pack(write_pack({{"g", unit_of(p, options), "sm_90a", image("packed")}}).string());
+    p.multiply(options);
+    return last_early();
+  };
+  EXPECT_TRUE(begins_early("128x128x64"));
+  EXPECT_FALSE(begins_early("128x128x32"));
+}
+TEST_F(FakeDriver, OlderDriversBeginOneKernelAfterTheOther) {
+  ::setenv("FAKE_DRIVER_VERSION", "12020", 1);
+  const Product p{256};
+  cuda::use_kernel_pack(write_pack({{"g", unit_of(p), "sm_90a", image("packed")}}).string());
+  p.multiply();
+  EXPECT_FALSE(last_early());
 }
 
 TEST_F(FakeDriver, APackedOperandIsCopiedFirst) {

@@ -38,7 +38,7 @@ std::map<unsigned long long, Block> memory;  // of the devices, by address
 std::deque<std::string> modules;
 std::atomic<long> launches = 0, loads = 0;
 std::atomic<const void*> last_function = nullptr;
-std::atomic<int> last_device = -1, last_cluster = 0;
+std::atomic<int> last_device = -1, last_cluster = 0, last_early = 0;
 int contexts[8];                          // a device's context is the address of its own
 thread_local std::vector<void*> current;  // the last one is current
 int stream_object = 0;
@@ -106,7 +106,7 @@ int device_of(unsigned long long address) {
 int current_device() { return current.empty() ? -1 : static_cast<int>(static_cast<int*>(current.back()) - contexts); }
 
 /// The grid's first axis is shared out in clusters of so many blocks.
-int launch(void* function, unsigned blocks, unsigned cluster, unsigned shared_bytes, void** parameters) {
+int launch(void* function, unsigned blocks, unsigned cluster, bool early, unsigned shared_bytes, void** parameters) {
   if (blocks == 0 || cluster == 0 || blocks % cluster != 0) return invalid_value;
   const std::string& image = *static_cast<const std::string*>(function);
   if (const char* const product = std::getenv("FAKE_PRODUCT")) {
@@ -120,6 +120,7 @@ int launch(void* function, unsigned blocks, unsigned cluster, unsigned shared_by
   last_function = function;
   last_device = current_device();
   last_cluster = static_cast<int>(cluster);
+  last_early = early ? 1 : 0;
   ++launches;
   return success;
 }
@@ -145,6 +146,8 @@ long fake_loads() { return loads; }
 int fake_last_device() { return last_device; }
 /// How many blocks of threads a cluster of the last launch had.
 int fake_last_cluster() { return last_cluster; }
+/// Whether it might begin beside the launch before it.
+int fake_last_early() { return last_early; }
 /// The image of the module whose function was launched last.
 const char* fake_last_image(std::size_t* bytes) {
   const auto* const image = static_cast<const std::string*>(last_function.load());
@@ -153,7 +156,10 @@ const char* fake_last_image(std::size_t* bytes) {
 }
 
 int cuInit(unsigned) { return success; }
-int cuDriverGetVersion(int* version) { return *version = 13000, success; }
+int cuDriverGetVersion(int* version) {
+  const char* const other = std::getenv("FAKE_DRIVER_VERSION");
+  return *version = other != nullptr ? std::atoi(other) : 13000, success;
+}
 int cuGetErrorName(int error, const char** text) {
   *text = error == invalid_value ? "CUDA_ERROR_INVALID_VALUE" : "CUDA_ERROR_OF_THE_TEST";
   return success;
@@ -238,14 +244,16 @@ int cuFuncGetAttribute(int* value, int, void*) { return *value = 0, success; }
 int cuFuncSetAttribute(void*, int, int) { return success; }
 int cuLaunchKernel(void* function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned,
                    unsigned shared_bytes, void*, void** parameters, void**) {
-  return launch(function, blocks, 1, shared_bytes, parameters);
+  return launch(function, blocks, 1, false, shared_bytes, parameters);
 }
 int cuLaunchKernelEx(const LaunchConfig* config, void* function, void** parameters, void**) {
   unsigned cluster = 1;
+  bool early = false;
   for (unsigned i = 0; i < config->attribute_count; ++i) {
     if (config->attributes[i].id == 4) cluster = config->attributes[i].value[0];
+    if (config->attributes[i].id == 6) early = config->attributes[i].value[0] != 0;
   }
-  return launch(function, config->blocks, cluster, config->shared_bytes, parameters);
+  return launch(function, config->blocks, cluster, early, config->shared_bytes, parameters);
 }
 int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
   const int device = current_device();

@@ -80,7 +80,7 @@ TEST(GpuPlans, EachOfAllIsWhatItsTextAsksFor) {
           const PlanChoice choice = choose_gpu_plan(p, parse_plan(to_string(one.plan)), gpu);
           EXPECT_EQ(choice.plan, one.plan) << to_string(choice.plan) << "\n" << to_string(one.plan);
           EXPECT_EQ(choice.candidates[0].microseconds, one.microseconds) << to_string(one.plan);
-          EXPECT_LE(plan::shared_bytes_of(one.plan, type), gpu.shared_bytes) << to_string(one.plan);
+          EXPECT_LE(plan::shared_bytes_of(p, one.plan), gpu.shared_bytes) << to_string(one.plan);
         }
       }
     }

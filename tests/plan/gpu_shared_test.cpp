@@ -48,8 +48,8 @@ void expect_same_bytes(const plan::GpuTile& entry, const Kind& kind, DType type,
   Plan shorter = plan;
   --shorter.stages;
   ASSERT_GT(shorter.stages, 0);
-  const i64 bytes = taken(plan, a, b, output), counted = plan::shared_bytes_of(plan, type);
-  EXPECT_EQ(counted - plan::shared_bytes_of(shorter, type), bytes - taken(shorter, a, b, output)) << to_string(plan);
+  const i64 bytes = taken(plan, a, b, output), counted = plan::shared_bytes_of(problem, plan);
+  EXPECT_EQ(counted - plan::shared_bytes_of(problem, shorter), bytes - taken(shorter, a, b, output)) << to_string(plan);
   // The planner knows no output type: lines that warps stage count as full ones.
   if (output == DType::f32 || plan::product_tile(plan).n >= 128) {
     EXPECT_EQ(counted, bytes) << to_string(plan);

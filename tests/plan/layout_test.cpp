@@ -77,6 +77,19 @@ TEST(LayoutClass, AxesOfOneIndexHaveNoStride) {
   EXPECT_EQ(layout_class(view(64, 1, 20, 1, 4), true), inside_of_lines(UnitAxis::mn, 8));
 }
 
+TEST(LayoutClass, KnowsTheAxisOfAStepOfTwo) {
+  const auto axis = [](i64 row_stride, i64 col_stride, bool k_is_cols = true) {
+    return layout_class(view(64, 20, 30, row_stride, col_stride), k_is_cols).every_second;
+  };
+  EXPECT_EQ(axis(60, 2), UnitAxis::k);
+  EXPECT_EQ(axis(60, 2, false), UnitAxis::mn);
+  EXPECT_EQ(axis(2, 61), UnitAxis::mn);
+  EXPECT_EQ(axis(2, 1), UnitAxis::none) << "an axis is unit";
+  EXPECT_EQ(axis(90, 3), UnitAxis::none);
+  EXPECT_EQ(axis(60, -2), UnitAxis::none);
+  EXPECT_EQ(to_string(layout_class(view(64, 20, 30, 60, 2), true)), "unit=none align=4 every-second=k");
+}
+
 TEST(LayoutClass, WithoutMemoryCountsAsAligned) {
   EXPECT_EQ(layout_class(view(0, 130, 64, 64, 1), true), (LayoutClass{UnitAxis::k, 16}));
   const Problem problem = problem_of(130, 70, 65, DType::f16, DType::f32, {65, 1, 70, 1, 70, 1});

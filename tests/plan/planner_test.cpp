@@ -118,7 +118,8 @@ TEST(ChoosePlan, OperandsAreMultipliedWhereTheyLie) {
     return std::string("not refused");
   };
   EXPECT_EQ(refused(stepped, "b=direct"),
-            "b=direct needs rows or columns of unit stride, and the layout class of b is unit=none align=4. Use "
+            "b=direct needs rows or columns of unit stride, and the layout class of b is unit=none align=4 "
+            "every-second=mn. Use "
             "b=gather.");
   const Problem a_transposed = problem_of(100, 100, 100, DType::f16, DType::f16, {1, 100, 100, 1, 100, 1});
   EXPECT_EQ(refused(a_transposed, "a=direct"),

@@ -17,6 +17,9 @@ struct Case {
   std::function<std::string(Worker&)> run;
 };
 
+/// Thrown by a case whose plan is one of those that are left out: it has not run.
+struct LeftOut {};
+
 /// reduced: for a run under a sanitizer, which is some hundred times slower.
 void add_gemm_cases(std::vector<Case>& cases, bool reduced);
 void add_kernel_cases(std::vector<Case>& cases, bool reduced);

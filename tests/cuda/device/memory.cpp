@@ -118,6 +118,12 @@ const std::vector<Layout>& input_layouts() {
     all.push_back({"rows broadcast", known<L::broadcast_rows>});
     all.push_back({"columns broadcast", known<L::broadcast_cols>});
     all.push_back({"one element broadcast", known<L::broadcast_both>});
+    all.push_back({"every second of a row", [](i64 rows, i64 cols) {
+                     return oracle::spanned({2 * cols + 1, 2}, rows, cols, 1);
+                   }});
+    all.push_back({"every second of a column", [](i64 rows, i64 cols) {
+                     return oracle::spanned({2, 2 * rows + 3}, rows, cols, 0);
+                   }});
     return all;
   }();
   return layouts;

@@ -59,6 +59,7 @@ class Region {
 struct Worker {
   cuda::Stream stream = nullptr;
   std::vector<Region> regions;
+  std::vector<std::string> without;  // of plans that are left out, some part each
   explicit Worker(i64 region_bytes, int regions_of = 4);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <programs/gemm.hpp>
+#include <tilewright/gemm.hpp>
 #include <tilewright/kernel.hpp>
 #include "tests/cuda/device/cases.hpp"
 #include "tests/oracle/judge.hpp"
@@ -60,6 +61,27 @@ F symbol(const char* name) {
   return reinterpret_cast<F>(cuda::driver_symbol(name));
 }
 
+/// What work() enqueues, captured; replayed so many times.
+template <class Work>
+void replay(Worker& worker, int times, const Work& work) {
+  cuda::Graph graph = nullptr;
+  cuda::GraphExec ready = nullptr;
+  const cuda::CurrentDevice current(0);
+  cuda::check(symbol<int (*)(cuda::Stream, int)>("cuStreamBeginCapture_v2")(worker.stream, 1), "cuStreamBeginCapture");
+  work();
+  cuda::check(symbol<int (*)(cuda::Stream, cuda::Graph*)>("cuStreamEndCapture")(worker.stream, &graph),
+              "cuStreamEndCapture");
+  cuda::check(symbol<int (*)(cuda::GraphExec*, cuda::Graph, unsigned long long)>("cuGraphInstantiateWithFlags")(
+                  &ready, graph, 0),
+              "cuGraphInstantiate");
+  for (int n = 0; n < times; ++n) {
+    cuda::check(symbol<int (*)(cuda::GraphExec, cuda::Stream)>("cuGraphLaunch")(ready, worker.stream), "cuGraphLaunch");
+  }
+  worker.wait();
+  symbol<int (*)(cuda::GraphExec)>("cuGraphExecDestroy")(ready);
+  symbol<int (*)(cuda::Graph)>("cuGraphDestroy")(graph);
+}
+
 /// A launch that is captured, its kernel compiled and loaded meanwhile, then replayed.
 std::string captured(Worker& worker) {
   Product p(worker, 70, 65, 200);
@@ -68,23 +90,49 @@ std::string captured(Worker& worker) {
   const std::vector<std::uint32_t> direct = oracle::bits_of(p.c.cells());
   p.c.fill_output();
   worker.wait();
-  cuda::Graph graph = nullptr;
-  cuda::GraphExec ready = nullptr;
-  const cuda::CurrentDevice current(0);
-  cuda::check(symbol<int (*)(cuda::Stream, int)>("cuStreamBeginCapture_v2")(worker.stream, 1), "cuStreamBeginCapture");
-  launch(p.a.view(), p.b.view(), p.c.view(), worker.stream, 4);  // other stages: another kernel, first wanted here
-  cuda::check(symbol<int (*)(cuda::Stream, cuda::Graph*)>("cuStreamEndCapture")(worker.stream, &graph),
-              "cuStreamEndCapture");
-  cuda::check(symbol<int (*)(cuda::GraphExec*, cuda::Graph, unsigned long long)>("cuGraphInstantiateWithFlags")(
-                  &ready, graph, 0),
-              "cuGraphInstantiate");
-  for (int replay = 0; replay < 3; ++replay) {
-    cuda::check(symbol<int (*)(cuda::GraphExec, cuda::Stream)>("cuGraphLaunch")(ready, worker.stream), "cuGraphLaunch");
-  }
+  replay(worker, 3, [&] {
+    launch(p.a.view(), p.b.view(), p.c.view(), worker.stream, 4);  // other stages: another kernel, first wanted here
+  });
   p.c.download();
-  symbol<int (*)(cuda::GraphExec)>("cuGraphExecDestroy")(ready);
-  symbol<int (*)(cuda::Graph)>("cuGraphDestroy")(graph);
   return oracle::bits_of(p.c.cells()) == direct ? "" : "a replayed graph gives other bits than a call";
+}
+
+/// Products of which each reads what the one before wrote, and writes what that one read, none waited for: x P, x P P, …
+/// where P moves columns on by one. Kernels of one stream begin beside each other, and must not be seen to.
+std::string chain(Worker& worker, i64 extent, const char* plan) {
+  Matrix x(worker, 0, Type::f16, extent, extent, input_layouts()[0], Edge::end);
+  Matrix p(worker, 1, Type::f16, extent, extent, input_layouts()[0], Edge::end);
+  Matrix y(worker, 2, Type::f16, extent, extent, input_layouts()[0], Edge::end);
+  oracle::Random random(7);
+  x.fill_input([&](i64, i64) { return random.symmetric(); });
+  p.fill_input([&](i64 i, i64 j) { return (i + 1) % extent == j ? 1.0 : 0.0; });
+  y.fill_input([](i64, i64) { return 0.0; });
+  const std::vector<std::uint32_t> before = oracle::bits_of(x.cells());
+  constexpr int pairs = 20, replays = 2;
+  GemmOptions options;
+  options.plan = parse_plan(plan);
+  options.stream = worker.stream;
+  if (options.plan.packing) options.workspace_bytes = i64{1} << 26;
+  const auto enqueue = [&] {
+    for (int n = 0; n < pairs; ++n) {
+      gemm_into(x.view(), p.view(), y.view(), options);
+      gemm_into(y.view(), p.view(), x.view(), options);
+    }
+  };
+  enqueue();
+  replay(worker, replays, enqueue);
+  x.download();
+  const std::vector<std::uint32_t> after = oracle::bits_of(x.cells());
+  const i64 moved = 2 * pairs * (1 + replays) % extent;
+  for (i64 i = 0; i < extent; ++i) {
+    for (i64 j = 0; j < extent; ++j) {
+      const auto to = static_cast<std::size_t>(i * extent + (j + moved) % extent);
+      if (after[to] != before[static_cast<std::size_t>(i * extent + j)]) {
+        return fmt::format("x[{}, {}] is not where {} products have moved it", i, j, 2 * pairs * (1 + replays));
+      }
+    }
+  }
+  return {};
 }
 
 std::string current_device(Worker& worker) {
@@ -170,6 +218,13 @@ void add_runtime_cases(std::vector<Case>& cases, bool reduced) {
   cases.push_back({"runtime.refused", refused});
   if (reduced) return;
   cases.push_back({"runtime.captured", captured});
+  for (const i64 extent : {1024, 1001}) {
+    for (const char* plan : {"", "16x64x64", "64x64x64", "64x128x64", "128x128x64", "128x256x64", "128x128x32"}) {
+      cases.push_back({fmt::format("runtime.chain {} {}", extent, plan),
+                       [=](Worker& worker) { return chain(worker, extent, plan); }});
+    }
+  }
+  cases.push_back({"runtime.chain 1001 pack", [](Worker& worker) { return chain(worker, 1001, "pack(a,b)"); }});
   cases.push_back({"runtime.far_apart", far_apart});
 }
 

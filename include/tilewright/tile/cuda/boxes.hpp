@@ -86,11 +86,11 @@ struct Boxes<C, Which, tile::Both<First, Rest...>> {
   using Others = Boxes<C, Which + 1, tile::Both<Rest...>>;
   using B = BlockOf<First, axis>;
   using S = Source<First, axis, true>;
-  using Carrier = RowsCopy<First, axis, producer_threads>;
+  using Carrier = RowsCopy<First, axis, move.step, producer_threads>;
   static_assert(S::Outer::affine && S::Inner::affine, "cuda: a load by indices that are not adjacent is no box");
   static_assert(B::panel % block_alignment == 0 || B::bytes == B::panel, "cuda: boxes begin where swizzles do");
   static constexpr int panels = B::chunks / B::span, width = B::pitch / element_bytes<typename First::element>;
-  static constexpr int own = raw ? rows_bytes<First> : block_bytes<First>;
+  static constexpr int own = raw ? rows_bytes<First, move.step>() : block_bytes<First>;
   static constexpr int bytes = own + Others::bytes;  // set aside
   // Those of a raw block's atoms that are a thread's own, if its warps are one below the other.
   static_assert(!raw || B::outer * B::inner / 256 % C.warps == 0, "cuda: raw rows want 16 for each warp");

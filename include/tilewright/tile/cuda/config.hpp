@@ -22,6 +22,7 @@ struct Move {
   int axis = 1;   // the axis whose neighbours are adjacent in shared memory, and in memory unless gathered: 0 rows, 1
                   // columns of the load as the kernel writes it
   int bytes = 0;  // of one async_copy: 16, 8 or 4
+  int step = 1;   // of rows that stay raw (rows.hpp), elements from one neighbour to the next: 1 or 2
 };
 
 inline constexpr int most_moves = 4;

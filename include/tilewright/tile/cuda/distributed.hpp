@@ -390,10 +390,10 @@ class Tile : public tile::Value {
     using Block = typename Raw<E, R, K, Axis, Work>::Block;
     static constexpr bool staged = false;
   };
-  template <class E, int R, int K, int Axis, class Work>
-  struct OperandOf<Rows<E, R, K, Axis, Work>> {
+  template <class E, int R, int K, int Axis, class Work, int Step>
+  struct OperandOf<Rows<E, R, K, Axis, Work, Step>> {
     template <int>
-    using Block = typename Rows<E, R, K, Axis, Work>::Block;
+    using Block = typename Rows<E, R, K, Axis, Work, Step>::Block;
     static constexpr bool staged = true;
   };
   template <class E, int R, int K, class D>
@@ -428,8 +428,8 @@ class Tile : public tile::Value {
   __device__ static u32 bring(const Staged<E, R, K, Axis, Work>& staged, u32) {
     return staged.address;
   }
-  template <int Which, class E, int R, int K, int Axis, class Work>
-  __device__ static auto bring(const Rows<E, R, K, Axis, Work>& rows, u32) {
+  template <int Which, class E, int R, int K, int Axis, class Work, int Step>
+  __device__ static auto bring(const Rows<E, R, K, Axis, Work, Step>& rows, u32) {
     static_assert(Which == 0 && L::groups, "cuda: rows as they lie in memory are a left operand of wgmma");
     return rows;
   }

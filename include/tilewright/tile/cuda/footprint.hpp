@@ -21,9 +21,9 @@ struct Bytes {
   }
 };
 /// Under movers that bring blocks straight to their place, under some that must settle them, and where the first block
-/// alone arrives as it lies in memory and stays so.
+/// alone arrives as it lies in memory and stays so; the same where every second element of its rows is wanted.
 struct Need {
-  Bytes direct, settling, left;
+  Bytes direct, settling, left, left_second;
 };
 
 /// What the operations of one kernel have registered. For: a type that names the kernel, its arguments and its warps.
@@ -31,19 +31,20 @@ template <class For>
 struct Registry {
   static constinit inline Need need{};
 
-  template <Bytes Direct, Bytes Settling, Bytes Left>
+  template <Bytes Direct, Bytes Settling, Bytes Left, Bytes Second>
   struct Entry {
     // Initialised before main where anything refers to it.
     static inline const bool registered = [] {
       need.direct.add(Direct);
       need.settling.add(Settling);
       need.left.add(Left);
+      need.left_second.add(Second);
       return true;
     }();
   };
-  template <Bytes Direct, Bytes Settling = Direct, Bytes Left = Settling>
+  template <Bytes Direct, Bytes Settling = Direct, Bytes Left = Settling, Bytes Second = Left>
   static void add() {
-    static_cast<void>(Entry<Direct, Settling, Left>::registered);
+    static_cast<void>(Entry<Direct, Settling, Left, Second>::registered);
   }
 };
 
@@ -185,8 +186,9 @@ class Program : public tile::ProgramIds {
     constexpr int direct = (block_bytes<Rest> + ... + block_bytes<First>);
     constexpr int raw = (raw_bytes<Rest> + ... + raw_bytes<First>);
     constexpr int settled = (settled_bytes<Rest>(1, W) + ... + settled_bytes<First>(0, W));
-    constexpr int left = (block_bytes<Rest> + ... + rows_bytes<First>);
-    Registry<For>::template add<Bytes{direct, 0, 0}, Bytes{raw, settled, 0}, Bytes{left, 0, 0}>();
+    constexpr int left = (block_bytes<Rest> + ... + rows_bytes<First, 1>());
+    constexpr int second = (block_bytes<Rest> + ... + rows_bytes<First, 2>());
+    Registry<For>::template add<Bytes{direct, 0, 0}, Bytes{raw, settled, 0}, Bytes{left, 0, 0}, Bytes{second, 0, 0}>();
     consume(Staged<First, is_left<First>(0, W)>{}, Staged<Rest, false>{}...);
   }
 };

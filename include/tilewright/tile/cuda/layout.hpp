@@ -211,6 +211,10 @@ inline constexpr int raw_bytes =
 /// Rows of K (axis 0) are read 16 bytes each by threads t of 0 to 3 at rows 2t, and then 2t + 1, so those four lie
 /// together: 32 bytes of banks from one to the next, less what their places in sectors differ by, in the order in which
 /// that is at least 16.
+///
+/// Rows along K (axis 1) are read 4 bytes each by threads t at eight rows at once, of which every fourth begins at the
+/// same bank but for its place in its sector. Where places repeat as well, because rows are a multiple of 8 bytes apart,
+/// rows 4 to 7 of eight change places in pairs: at most two then share a bank, where four did.
 template <class B>
 struct RowsLayout {
   static constexpr int chunks = B::chunks + 1;
@@ -224,17 +228,22 @@ struct RowsLayout {
   constexpr u32 start(int row) const {
     const int t = B::axis == 1 ? 0 : row / 2 % 4;
     const u32 place = (first + static_cast<u32>(row - 2 * t) * step) & 31u;
-    if (B::axis == 1) return static_cast<u32>(row * apart) + place;
+    if (B::axis == 1) return static_cast<u32>((step % 8 == 0 ? row ^ (row >> 2 & 1) : row) * apart) + place;
     const int slope = static_cast<int>((2 * step + 16) & 31u) - 16;  // of places in sectors, from t to t + 1
     const int further = slope > 0 ? 3 * apart - t * (apart - slope) : t * (apart + slope);
     return static_cast<u32>((row / 8 * 2 + row % 2) * four + further) + place;
   }
 };
+/// The same of a block R x N, of which every Step-th element of memory is wanted.
+template <class E, int R, int N, int Axis, int Step>
+using SteppedRowsLayout = RowsLayout<Block<Axis == 0 ? R * Step : R, Axis == 1 ? N * Step : N, element_bytes<E>, Axis>>;
 /// What is set aside, whichever axis turns out to be adjacent.
-template <class L>
-inline constexpr int rows_bytes =
-    RowsLayout<BlockOf<L, 0>>::bytes > RowsLayout<BlockOf<L, 1>>::bytes ? RowsLayout<BlockOf<L, 0>>::bytes
-                                                                        : RowsLayout<BlockOf<L, 1>>::bytes;
+template <class L, int Step>
+constexpr int rows_bytes() {
+  constexpr int along_m = SteppedRowsLayout<typename L::element, L::rows, L::cols, 0, Step>::bytes;
+  constexpr int along_k = SteppedRowsLayout<typename L::element, L::rows, L::cols, 1, Step>::bytes;
+  return along_m > along_k ? along_m : along_k;
+}
 
 /// Whether a term of pointers is there, with an affine index.
 template <class T>

@@ -22,7 +22,7 @@ namespace tilewright::cuda {
 
 /// A realigned block that stays as it arrived.
 template <class T, int R, int N, int Axis, class Work>
-struct Raw : Unshifted<T, R, N, Axis, Work, RawLayout> {};
+struct Raw : Unshifted<T, R, N, Axis, Work, RawLayout<Block<R, N, element_bytes<T>, Axis>>> {};
 
 /// How the threads of a program share a block's granules: a grid of them, `across` along a row and `down` rows, that is
 /// laid over the block several times. across is 0 where the numbers do not divide.

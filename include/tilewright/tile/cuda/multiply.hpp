@@ -85,16 +85,16 @@ __device__ void load_raw(u32 (&to)[4], const A& a, int row, int k) {
     return static_cast<u32>(ptx::load_shared_half(low)) | static_cast<u32>(ptx::load_shared_half(high)) << 16;
   };
   if constexpr (A::axis == 1) {
-    const u32 column = static_cast<u32>(row / 16 * A::sixteen + (k + 2 * t) * 2);
+    const u32 column = static_cast<u32>(row / 16 * A::sixteen + (k + 2 * t) * A::next);
     const u32 upper = a.row_address(g) + column, lower = a.row_address(g + 8) + column;
-    to[0] = pair(upper, upper + 2), to[1] = pair(lower, lower + 2);
-    to[2] = pair(upper + 16, upper + 18), to[3] = pair(lower + 16, lower + 18);
+    to[0] = pair(upper, upper + A::next), to[1] = pair(lower, lower + A::next);
+    to[2] = pair(upper + 8 * A::next, upper + 9 * A::next), to[3] = pair(lower + 8 * A::next, lower + 9 * A::next);
   } else {
-    const u32 column = static_cast<u32>(k / 16 * A::sixteen + (row + g) * 2);
+    const u32 column = static_cast<u32>(k / 16 * A::sixteen + (row + g) * A::next);
     const u32 even = a.row_address(2 * t) + column, odd = a.row_address(2 * t + 1) + column;
     const u32 even8 = a.row_address(2 * t + 8) + column, odd8 = a.row_address(2 * t + 9) + column;
-    to[0] = pair(even, odd), to[1] = pair(even + 16, odd + 16);
-    to[2] = pair(even8, odd8), to[3] = pair(even8 + 16, odd8 + 16);
+    to[0] = pair(even, odd), to[1] = pair(even + 8 * A::next, odd + 8 * A::next);
+    to[2] = pair(even8, odd8), to[3] = pair(even8 + 8 * A::next, odd8 + 8 * A::next);
   }
 }
 
@@ -110,6 +110,9 @@ __device__ void multiply_in_groups(float (&acc)[L::row_slots][L::col_slots], con
   constexpr bool raw = !tile::is_same<A, u32>;
   u32 own[raw && !GoesOn ? K / 16 * L::rows_of_atoms : 1][4];
   [[maybe_unused]] const auto load = [](u32(*to)[4], const auto& from) {
+    if constexpr (requires { from.existing; }) {  // of a warp's only rows
+      if (from.few && L::rows_of_atoms == 1 && L::atom_row(warp_index(), 0) * 16 >= from.existing) return;
+    }
 #pragma unroll
     for (int k = 0; k < K; k += 16) {
 #pragma unroll

@@ -368,6 +368,7 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
   const Pair pair{ptx::blocks_in_cluster(), ptx::block_in_cluster()};
   const u32 team = team_index<C>();
   const bool first = threadIdx.x == (C.teams > 1 || team == 0 ? 0 : C.threads());  // of its team
+  ptx::let_next_begin();
   if (team == 0 && first) {
 #pragma unroll 1
     for (; ring.stage < C.stages; ++ring.stage) {
@@ -380,6 +381,7 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
   }
   __syncwarp();
   ptx::cluster_barrier();
+  ptx::wait_for_previous();
   if (team == C.teams) {
     if constexpr (unequal) ptx::give_registers<few>();
     if (first || copies_raw<C>) {

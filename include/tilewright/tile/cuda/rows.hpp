@@ -11,22 +11,27 @@
 
 namespace tilewright::cuda {
 
-/// A block of such rows.
-template <class T, int R, int N, int Axis, class Work>
-struct Rows : Unshifted<T, R, N, Axis, Work, RowsLayout> {};
+/// A block of such rows, of which so many exist at least.
+template <class T, int R, int N, int Axis, class Work, int Step>
+struct Rows : Unshifted<T, R, N, Axis, Work, SteppedRowsLayout<T, R, N, Axis, Step>, Step> {
+  /// Small blocks are those of products with few rows: the others' elements are not worth the time.
+  static constexpr bool few = Axis == 1 && R == 64;
+  int existing;
+};
 
 /// Copies blocks of rows, one step of K after the other, by Threads threads. Eight neighbours have a line of 128 bytes
 /// of memory, of which they copy the chunks that are needed: each warp's copy is of four lines, and the fewest
-/// requests.
-template <class L, int Axis, int Threads>
+/// requests. Of rows of which every Step-th element is wanted, what lies between comes as well.
+template <class L, int Axis, int Step, int Threads>
 class RowsCopy {
   using B = BlockOf<L, Axis>;
-  using S = Source<L, Axis, true>;
-  using Layout = RowsLayout<B>;
+  using S = Source<L, Axis, Step == 1>;
+  using Layout = SteppedRowsLayout<typename L::element, L::rows, L::cols, Axis, Step>;
   static constexpr int es = element_bytes<typename L::element>;
   static constexpr int down = Threads / 8, each = B::outer / down;       // rows at once, and a thread's own
   static constexpr int lines = (112 + Layout::chunks * 16 + 127) / 128;  // of a row that begins anywhere
-  static_assert(B::inner * es % 128 == 0 && B::outer % down == 0, "cuda: steps keep the places of rows in lines");
+  static_assert(B::inner * es % 128 == 0 && each * lines <= 32 && B::outer % down == 0,
+                "cuda: steps keep the places of rows in lines");
 
  public:
   /// thread: of those that copy. load: the first step's.
@@ -43,7 +48,7 @@ class RowsCopy {
       const bool exists = Axis == 0 || row < rows.last;
       const unsigned long long from = source.row_address(row);
       const int first = static_cast<int>(from & 127u) / 16;  // chunk of its line
-      const int last = first + ((Axis == 1 ? B::inner : span.last) * es - 1 + static_cast<int>(from & 15u)) / 16;
+      const int last = first + (reach(Axis == 1 ? B::inner : span.last) - 1 + static_cast<int>(from & 15u)) / 16;
       offsets_[i] = static_cast<u32>((from & ~127ull) - begin(source)) + static_cast<u32>(own * 16);
       places_[i] = (layout.start(row) & ~15u) + static_cast<u32>((own - first) * 16);
 #pragma unroll
@@ -83,7 +88,7 @@ class RowsCopy {
       const unsigned long long from = source.row_address(row);
       // Bytes from the chunk's beginning to the row's first element and to its end.
       const int skipped = chunk * 16 - static_cast<int>(from & 15u);
-      const int before = span.first * es - skipped, left = span.last * es - skipped;
+      const int before = span.first * Step * es - skipped, left = reach(span.last) - skipped;
       const bool needed = left > 0 && before < 16 && row >= rows.first && row < rows.last;
       ptx::async_copy_part<16>(slot + (layout.start(row) & ~15u) + static_cast<u32>(chunk * 16),
                                needed
@@ -96,10 +101,14 @@ class RowsCopy {
   }
   template <class Work>
   __device__ static auto view(const L& load, u32 slot, Work* work) {
-    return Rows<typename L::element, L::rows, L::cols, Axis, Work>{{slot, layout_of(S(load)), work}};
+    using Block = Rows<typename L::element, L::rows, L::cols, Axis, Work, Step>;
+    const S source(load);
+    return Block{{slot, layout_of(source), work}, Block::few ? source.outer().span().last : L::rows};
   }
 
  private:
+  /// Bytes from a row's beginning to behind so many of its elements.
+  __device__ static int reach(int elements) { return ((elements - 1) * Step + 1) * es; }
   __device__ static Layout layout_of(const S& source) {
     return {static_cast<u32>(source.base), static_cast<u32>(source.row_bytes(1))};
   }

@@ -72,15 +72,16 @@ struct Staged {
   }
 };
 
-/// A block as it lies in memory: of each row, the aligned chunks that hold it, where a Layout has them. What Raw
-/// (mover.hpp) and Rows (rows.hpp) have in common.
-template <class E, int R, int N, int Axis, class Work, template <class> class LayoutOf>
+/// A block as it lies in memory: of each row, the aligned chunks that hold it, where a Layout has them. Step: elements
+/// from one neighbour to the next. What Raw (mover.hpp) and Rows (rows.hpp) have in common.
+template <class E, int R, int N, int Axis, class Work, class Places, int Step = 1>
 struct Unshifted {
   using load_tag = void;
   using element = E;
   static constexpr int rows = R, cols = N, axis = Axis;
+  static constexpr int next = Step * element_bytes<E>;  // bytes from a neighbour to the next
   using Block = cuda::Block<R, N, element_bytes<E>, Axis>;
-  using Layout = LayoutOf<Block>;
+  using Layout = Places;
   static constexpr int sixteen = Layout::sixteen;
   u32 address;
   Layout layout;
@@ -89,7 +90,7 @@ struct Unshifted {
   /// Where a row begins. Those of rows sixteen apart are a constant apart.
   __device__ u32 row_address(int row) const { return address + layout.start(row); }
   __device__ u32 address_of(int row, int col) const {
-    return row_address(Axis == 1 ? row : col) + static_cast<u32>((Axis == 1 ? col : row) * 2);
+    return row_address(Axis == 1 ? row : col) + static_cast<u32>((Axis == 1 ? col : row) * next);
   }
   __device__ u16 bits(int row, int col) const { return ptx::load_shared_half(address_of(row, col)); }
   __device__ float at(int row, int col) const { return ptx::widen(E{bits(row, col)}); }
@@ -125,10 +126,16 @@ template <class X>
 inline constexpr bool moving = false;
 template <class E, int R, int N>
 inline constexpr bool moving<Moving<E, R, N>> = true;
+template <class Work>
+inline constexpr bool chain = false;
+template <class F>
+inline constexpr bool chain<Chain<F>> = true;
+/// Whether a block's products go on beside the next step's.
 template <class X>
 inline constexpr bool chained = false;
-template <template <class, int, int, int, class> class Block, class E, int R, int N, int Axis, class F>
-inline constexpr bool chained<Block<E, R, N, Axis, Chain<F>>> = true;
+template <class X>
+requires requires(X x) { x.work; }
+inline constexpr bool chained<X> = chain<tile::plain<decltype(*X::work)>>;
 }  // namespace detail
 
 }  // namespace tilewright::cuda

@@ -95,6 +95,11 @@ __device__ inline u32 block_in_cluster() {
 __device__ inline void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
+/// The next kernel of the stream may begin, once all of this one's blocks have said so or have ended: its blocks take
+/// the places of those that end, make their barriers, and wait where they would touch memory.
+__device__ inline void let_next_begin() { asm volatile("griddepcontrol.launch_dependents;" ::: "memory"); }
+/// Waits until the kernels before this one are complete and what they wrote can be read.
+__device__ inline void wait_for_previous() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
 __device__ inline void prefetch_map(const void* map) { asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory"); }
 
 /// What this warpgroup's threads need of registers from here on.
