@@ -78,7 +78,7 @@ class StreamMemory {
 void pack(const cuda::RowCopy& copy, const MatrixView& from, const MatrixView& to, void* stream) {
   const bool by_rows = to.col_stride == 1;
   copy.enqueue(by_rows ? from : from.transposed(), const_cast<void*>(to.data), by_rows ? to.row_stride : to.col_stride,
-               static_cast<cuda::Stream>(stream));
+               static_cast<cuda::Stream>(stream), cuda::RowEnd::whole_chunk);
 }
 
 /// A key's kernel, loaded.

@@ -82,7 +82,8 @@ void copy_rows(void** parameters) {
   auto* const to = *static_cast<unsigned short**>(parameters[0]);
   const auto* const from = *static_cast<const unsigned short* const*>(parameters[1]);
   for (long long row = 0; row < number(2); ++row) {
-    for (long long col = 0; col < number(3); ++col) to[row * number(4) + col] = from[row * number(5) + col * number(6)];
+    for (long long col = 0; col < number(7); ++col)
+      to[row * number(4) + col] = col < number(3) ? from[row * number(5) + col * number(6)] : 0;
   }
 }
 
