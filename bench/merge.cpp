@@ -55,6 +55,13 @@ Json parsed(std::string_view text, std::string_view name) {
       if (!extent.is_number_integer() || extent < 1 || extent > most_extent)
         refuse(name, fmt::format("{} of its case {} is {}, and no extent", key, one["name"].dump(), extent.dump()));
     }
+    const auto check = [&](const char* key, std::initializer_list<const char*> known) {
+      if (std::ranges::find(known, one[key]) == known.end())
+        refuse(name,
+               fmt::format("{} of its case {} is {}, which no case has", key, one["name"].dump(), one[key].dump()));
+    };
+    check("layout", {"nn", "nt", "tn", "tt"});
+    check("types", {"f16", "bf16", "f32"});
   }
   return record;
 }
@@ -123,7 +130,7 @@ Outcome outcome_of(const Json& json, const std::vector<std::string>& contenders,
   which.m = json["m"], which.n = json["n"], which.k = json["k"];
   which.a_transposed = json["layout"].get<std::string>().starts_with('t');
   which.b_transposed = json["layout"].get<std::string>().ends_with('t');
-  which.type = parse_dtype(json["types"].get<std::string>()).value_or(DType::f16);
+  which.type = parse_dtype(json["types"].get<std::string>()).value();
   which.step = json.value("step", i64{1});
   which.stepb = json.value("stepb", which.step);
   which.offset = json.value("offset", i64{0});

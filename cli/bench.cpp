@@ -285,7 +285,7 @@ Action add_bench(CLI::App& app) {
   add_text(command, "--suite", arguments->suite, "FILE.csv", "the cases; bench/suite.hpp describes the columns")
       ->group(what);
   add_text(command, "--case", arguments->cases, "NAMES",
-           "only these cases, with commas between; * stands for any letters (default: all)")
+           "only these cases, with commas between; *, ? and [ab] stand for letters as in a shell (default: all)")
       ->group(what);
   add_text(command, "--against", arguments->against, "PEERS",
            "libraries to measure beside this one, with commas between: openblas, onednn, blis; with --target cuda "

@@ -46,8 +46,23 @@ struct ExplainArguments {
 };
 
 void explain_shapes(const ExplainArguments& arguments, DType type, i64 threads) {
-  if (arguments.problem.m || arguments.problem.n || arguments.problem.k || arguments.element || arguments.program)
-    throw UsageError("--shapes weighs a list of shapes, so it goes without --m, --n, --k, --program and --element");
+  const ProblemArguments& one = arguments.problem;
+  for (const auto& [given, name] : {std::pair{one.m.has_value(), "--m"},
+                                    {one.n.has_value(), "--n"},
+                                    {one.k.has_value(), "--k"},
+                                    {one.layout.has_value(), "--layout"},
+                                    {one.lda.has_value(), "--lda"},
+                                    {one.ldb.has_value(), "--ldb"},
+                                    {one.ldc.has_value(), "--ldc"},
+                                    {one.out_dtype.has_value(), "--out-dtype"},
+                                    {arguments.plan.has_value(), "--plan"},
+                                    {arguments.workspace.has_value(), "--workspace"},
+                                    {arguments.program.has_value(), "--program"},
+                                    {arguments.step.has_value(), "--step"},
+                                    {arguments.element.has_value(), "--element"},
+                                    {arguments.cache.has_value(), "--cache"}}) {
+    if (given) throw UsageError(fmt::format("--shapes weighs the tiles over a list of shapes: leave out {}", name));
+  }
   const std::vector<WeightedShape> shapes =
       parse_shapes(read_text(*arguments.shapes), core::shown_file(*arguments.shapes));
   print(arguments.json ? explain_shapes_json(shapes, type, this_cpu(), threads) + '\n'

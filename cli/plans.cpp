@@ -165,7 +165,8 @@ Action add_plans(CLI::App& app) {
   add_text(command, "--suite", arguments->suite, "FILE.csv",
            "instead of one problem: the cases of a suite; bench/suite.hpp describes the columns")
       ->group(problem);
-  add_text(command, "--case", arguments->cases, "NAMES", "only these cases, with commas between (default: all)")
+  add_text(command, "--case", arguments->cases, "NAMES",
+           "only these cases, with commas between; *, ? and [ab] stand for letters as in a shell (default: all)")
       ->group(problem);
 
   add_choice(command, "--target", arguments->target, {"cpu", "cuda"},

@@ -56,7 +56,8 @@ enum class PointerAttribute : int { memory_type = 2, device = 9 };
 enum class MemoryType : unsigned int { unknown = 0, host = 1, device = 2, array = 3, unified = 4 };
 enum class CaptureMode : int { global = 0, thread_local_ = 1, relaxed = 2 };
 
-/// A launch in clusters of blocks, or one that may begin beside the kernel before it, as the driver's interface has them.
+/// A launch in clusters of blocks, or one that may begin beside the kernel before it, as the driver's interface has
+/// them.
 struct LaunchAttribute {
   enum class Id : int { cluster_dimension = 4, programmatic_stream_serialization = 6 } id;
   alignas(8) unsigned value[16];

@@ -12,8 +12,8 @@ namespace tilewright::cuda {
 /// The translation unit of the kernel that copies elements of so many bytes: 2 or 4.
 const std::string& row_copy_unit(i64 element_bytes);
 
-/// Where a copied row ends: behind its last element, or behind the chunk of 16 bytes that this is in, filled with zeros:
-/// whoever reads whole chunks then reads nothing that was never written.
+/// Where a copied row ends: behind its last element, or behind the chunk of 16 bytes that this is in, filled with
+/// zeros: whoever reads whole chunks then reads nothing that was never written.
 enum class RowEnd : unsigned char { last_element, whole_chunk };
 
 /// The copy, loaded on a device, of elements of so many bytes.

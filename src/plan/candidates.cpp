@@ -52,10 +52,11 @@ std::vector<T> values(const std::optional<T>& asked, std::vector<T> searched) {
   return searched;
 }
 
-/// Movers of a GPU worth a look: boxes, the layout's own, and of operands that are not both aligned the one that shifts.
-/// Which of them go together, the planner knows.
+/// Movers of a GPU worth a look: boxes, the layout's own, and of operands that are not both aligned, or of which every
+/// second element is wanted, the one that shifts. Which of them go together, the planner knows.
 std::vector<Mover> gpu_movers(const LayoutClass& layout, bool aligned) {
   const Mover own = gpu_mover(layout);
+  if (has_second_rows(layout)) return {Mover::realign, own};
   if (own == Mover::gather) return {own};
   std::vector<Mover> movers = {Mover::tma, own};
   if (!aligned && own != Mover::realign) movers.push_back(Mover::realign);

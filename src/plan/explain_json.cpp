@@ -68,6 +68,9 @@ json layout_of(const Operand& operand) {
                  {"unit_axis", operand.name == 'c' ? c_axes[unit] : axes[unit]},
                  {"alignment", operand.layout.alignment},
                  {"offsets", json_of(valid_offsets(operand, rows, cols))}};
+  if (operand.layout.every_second != UnitAxis::none)
+    layout["every_second"] =
+        (operand.name == 'c' ? c_axes : axes)[static_cast<unsigned char>(operand.layout.every_second)];
   if (operand.name != 'c') layout["mover"] = to_string(operand.mover);
   return layout;
 }

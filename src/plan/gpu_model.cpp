@@ -16,7 +16,8 @@ constexpr double boxed_multiply_time = 0.4 / (128 * 128 * 64), boxed_byte_time =
 constexpr double boxed_store_time = 2.5 / (128 * 256);
 // A byte of rows that come by classes takes as long as so many others, and so does one of rows that begin inside of
 // lines. Beside a left block that stays raw, a step of 64 elements of K takes so long, and for each output so much
-// longer; in pairs of blocks a little less, and more if every second element of its rows is wanted. Such plans do not reach the memory's rate.
+// longer; in pairs of blocks a little less, and more if every second element of its rows is wanted. Such plans do not
+// reach the memory's rate.
 constexpr double class_byte_cost = 2.7, split_line_cost = 2.5;
 constexpr double raw_step_time = 0.26, raw_output_time = 2.36e-5, paired_raw_cost = 0.94, second_raw_cost = 1.4;
 // Of others: an element of K of a tile of BM x BN costs a multiprocessor BM * BN multiplications and the way of BM + BN
@@ -26,6 +27,7 @@ constexpr double mma_sync_slowdown = 5, fma_slowdown = 120;
 constexpr double alone_cost = 1.4;  // of a multiprocessor with one program, which waits at its barriers
 constexpr double latency = 1.4;     // of a block that is on its way
 constexpr double settle_time = 0.75 / 8192, settle_latency = 1.65 / 8192;  // of an element that is realigned
+constexpr double gather_time = 3.2 / 8192;                                 // of one that is gathered
 
 double slowdown_of(Mma mma) { return mma == Mma::wgmma ? 1 : mma == Mma::fma ? fma_slowdown : mma_sync_slowdown; }
 
@@ -86,6 +88,7 @@ double copied_microseconds(const Amounts& of, const Problem& problem, const Plan
     step = std::max(step, of.elements * settle_time);
     wait = of.elements * settle_latency;
   }
+  if (plan.a == Mover::gather) step = std::max(step, of.elements * gather_time);
   const double busy = std::ceil(of.programs / multiprocessors) * of.steps * step;
   const double waiting = std::ceil(of.programs / (multiprocessors * resident)) * of.steps * wait;
   return launch_time + std::max({busy, waiting, of.operand_bytes / memory_rate});

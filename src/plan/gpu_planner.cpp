@@ -78,8 +78,8 @@ void check_request(const Problem& problem, const PlanRequest& request) {
   check_mover(request.b, problem, "b");
 }
 
-/// A step's stage is given back when the next step's products have begun, and the fragments of a left operand that stays
-/// raw are read one step ahead of those.
+/// A step's stage is given back when the next step's products have begun, and the fragments of a left operand that
+/// stays raw are read one step ahead of those.
 i64 least_stages(const Plan& plan) { return !boxed(plan) ? 1 : plan.a == plan.b ? 2 : 3; }
 
 // Plans that are taken without being asked for are few: the kernel of each, for all element types and layouts, is
@@ -171,9 +171,8 @@ void set_team(Plan& plan, const GpuTile& entry, const Problem& problem, const Pl
     plan.mma = Mma::fma, plan.stages = f32_stages;
   } else if (on_wgmma) {
     plan.mma = Mma::wgmma, plan.stages = stages;
-  } else {  // blocks that settle take the room of a stage, and so of a second program; large ones fit in two everywhere
-    const i64 settling = !boxes && entry.tile.m >= 128 ? 2 : std::max(stages - 1, 2);
-    plan.mma = Mma::mma_sync, plan.stages = settles(plan) ? settling : stages;
+  } else {  // blocks that settle take the room of a stage, and so of a second program
+    plan.mma = Mma::mma_sync, plan.stages = settles(plan) ? std::max(stages - 1, 2) : stages;
   }
   plan.mma = request.mma.value_or(plan.mma);
   plan.teams = request.teams.value_or(boxes ? teams : 1);
@@ -226,6 +225,8 @@ bool by_default(const Plan& plan, const Problem& problem) {
   if (plan.tile == middle_tile || rare) return plan.tile == middle_tile;
   // Where boxes bring an operand, or would of a longer sum, large tiles of copies are never faster.
   if (plan.mma == Mma::wgmma && (problem.k < most_phases || !boxed_movers(problem).empty())) return false;
+  // With fewer stages nothing overlaps with a large block's settling.
+  if (plan.tile == large_tile(plan, problem.input) && settles(plan)) return plan.stages >= 3;
   return plan.tile == large_tile(plan, problem.input) || (plan.tile == short_tile && problem.input != DType::f32);
 }
 

@@ -159,5 +159,20 @@ TEST(Suite, TheGpuGroupsSayHowRowsAreAligned) {
   }
 }
 
+TEST(Suite, AStepIsThatOfBothInputsUnlessBHasItsOwn) {
+  const auto one = [](const std::string& rest) {
+    return parse_suite("name,group,m,n,k,layout,types,lda,ldb,step,stepb\nx,g,3,5,7,nn,f16," + rest + "\n", "x.csv")
+        .at(0);
+  };
+  const Case both = one(",,2,"), a_alone = one(",,2,1"), b_alone = one(",,,3"), wide = one(",40,,3");
+  EXPECT_EQ(both.step, 2), EXPECT_EQ(both.stepb, 2), EXPECT_EQ(both.lda, 14), EXPECT_EQ(both.ldb, 10);
+  EXPECT_EQ(a_alone.step, 2), EXPECT_EQ(a_alone.stepb, 1), EXPECT_EQ(a_alone.ldb, 5);
+  EXPECT_EQ(b_alone.step, 1), EXPECT_EQ(b_alone.stepb, 3), EXPECT_EQ(b_alone.lda, 7), EXPECT_EQ(b_alone.ldb, 15);
+  EXPECT_EQ(wide.ldb, 40);
+  const Job job = job_at(b_alone, nullptr, nullptr, nullptr, 1);
+  EXPECT_EQ(job.a.col_stride, 1), EXPECT_EQ(job.a.row_stride, 7);
+  EXPECT_EQ(job.b.col_stride, 3), EXPECT_EQ(job.b.row_stride, 15);
+}
+
 }  // namespace
 }  // namespace tilewright::bench

@@ -130,6 +130,14 @@ TEST(CommandBench, RefusesWrongUse) {
   const std::string rest = R"("group": "g", "m": 1, "n": 1, "layout": "nn", "types": "f16", "contenders": {})";
   record(R"({"name": "a", "k": 0, )" + rest + "}");
   refused({"--merge", "r.json"}, "k of its case \"a\" is 0");
+  const auto strange = [&](const std::string& layout, const std::string& types) {
+    record(R"({"name": "a", "group": "g", "m": 1, "n": 1, "k": 1, "contenders": {}, "layout": ")" + layout +
+           R"(", "types": ")" + types + "\"}");
+  };
+  strange("xy", "f16");
+  refused({"--merge", "r.json"}, "layout of its case \"a\" is \"xy\", which no case has");
+  strange("nn", "f17");
+  refused({"--merge", "r.json"}, "types of its case \"a\" is \"f17\", which no case has");
   record(R"({"name": "\u001b[31m", "k": 1, )" + rest + "}");
   refused({"--merge", "r.json"}, "is not printable");
   record(std::string(1000, '[') + std::string(1000, ']'));

@@ -224,6 +224,9 @@ TEST(CommandExplain, RefusesWhatIsNoProblem) {
   refused({"--cache", "0"}, {"0"});
   refused({"--shapes", "x.csv"}, {"--shapes"});
   expect_refused({"explain", "--shapes", "missing.csv"}, {"missing.csv"});
+  expect_refused({"explain", "--shapes", "x.csv", "--plan", "64x32x32"}, {"--shapes", "leave out --plan"});
+  expect_refused({"explain", "--shapes", "x.csv", "--workspace", "9"}, {"--shapes", "leave out --workspace"});
+  expect_refused({"explain", "--shapes", "x.csv", "--layout", "nt"}, {"--shapes", "leave out --layout"});
 }
 
 TEST(CommandExplain, EmptyResultsOfHugeExtentsTakeNoTime) {

@@ -14,6 +14,7 @@
 #include <programs/split_k.hpp>
 #include <tilewright/cuda.hpp>
 #include "cuda/cache.hpp"
+#include "tests/core/errors.hpp"
 
 namespace {
 
@@ -23,7 +24,7 @@ using cuda::Via;
 constexpr cuda::Move along_rows{Via::async_copy, 0, 16}, along_cols{Via::async_copy, 1, 16},
     narrow{Via::async_copy, 1, 4}, boxes{Via::tma, 1, 0}, boxes_of_rows{Via::tma, 0, 0}, realigned{Via::realign, 1, 0},
     realigned_rows{Via::realign, 0, 0}, gathered{Via::gather, 1, 0}, classes{Via::classes, 1, 0},
-    classes_of_rows{Via::classes, 0, 0};
+    classes_of_rows{Via::classes, 0, 0}, second{Via::realign, 1, 0, 2}, second_rows{Via::realign, 0, 0, 2};
 
 bool by_boxes(const cuda::Move& move) { return move.via == Via::tma || move.via == Via::classes; }
 
@@ -155,7 +156,8 @@ TEST(CudaCompile, RowsThatStartAnywhereBesideBoxes) {
   compiles_gemm<square>("tilewright::f16", {with(8, 5, realigned, boxes_of_rows), with(8, 5, realigned_rows, boxes),
                                             with(8, 5, realigned_rows, classes_of_rows)});
   compiles_gemm<wide>("tilewright::f16",
-                      {with(8, 4, realigned, classes_of_rows), with(8, 4, realigned_rows, classes_of_rows)});
+                      {with(8, 4, realigned, classes_of_rows), with(8, 4, realigned_rows, classes_of_rows),
+                       with(8, 3, second, boxes_of_rows), with(8, 3, second_rows, boxes)});
   compiles_gemm<in_classes>("tilewright::f16", {with(8, 4, classes, boxes)});
   // No default plan: 128 sums a thread and the fragments of two steps of 256 rows are more than its registers hold.
   if (cuda::compiler_missing() != nullptr) return;
@@ -164,6 +166,19 @@ TEST(CudaCompile, RowsThatStartAnywhereBesideBoxes) {
                               "tilewright::programs::GemmArgs<tilewright::f16, tilewright::f16>"};
   for (const cuda::Launch& how : {with(8, 4, realigned, boxes), with(8, 4, realigned_rows, classes_of_rows)}) {
     EXPECT_FALSE((cuda::compile<programs::Gemm<tall>, programs::GemmArgs<f16, f16>>(text, how, "sm_90a").serialised));
+  }
+}
+
+TEST(CudaCompile, AStepOfTwoIsForRowsThatStayRaw) {
+  const cuda::KernelText text{{"programs/gemm.hpp"},
+                              "tilewright::programs::Gemm<tilewright::programs::Tiles{128, 256, 64}>",
+                              "tilewright::programs::GemmArgs<tilewright::f16, tilewright::f16>"};
+  using Kernel = programs::Gemm<programs::Tiles{128, 256, 64}>;
+  constexpr cuda::Move third{Via::realign, 1, 0, 3}, second_boxes{Via::tma, 1, 0, 2};
+  for (const cuda::Launch& how :
+       {with(8, 3, second, realigned), with(8, 3, third, boxes), with(8, 3, realigned, second_boxes)}) {
+    expect_error(ErrorCode::plan_value, {"a step of", "give 1, or 2 to realign beside blocks by tma"},
+                 [&] { cuda::compile<Kernel, programs::GemmArgs<f16, f16>>(text, how, "sm_90a"); });
   }
 }
 

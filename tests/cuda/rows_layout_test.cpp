@@ -19,7 +19,7 @@ template <class B>
 class RowsLayoutOf : public testing::Test {};
 
 using Blocks = testing::Types<Block<128, 64, 2, 0>, Block<64, 64, 2, 0>, Block<128, 64, 2, 1>, Block<64, 64, 2, 1>,
-                              Block<256, 64, 2, 1>>;
+                              Block<256, 64, 2, 1>, Block<128, 128, 2, 1>, Block<64, 256, 2, 0>>;
 struct Names {
   template <class B>
   static std::string GetName(int) {
@@ -90,7 +90,7 @@ TYPED_TEST(RowsLayoutOf, RowsSixteenApartAreAConstantApart) {
 // A step of K does not move rows: fragments of the next block are read at the same places.
 TYPED_TEST(RowsLayoutOf, ASteppedBlockHasItsRowsInTheSamePlaces) {
   for_each_layout<TypeParam>([](const RowsLayout<TypeParam>& layout) {
-    const u32 walked = TypeParam::axis == 1 ? 128 : 64 * layout.step;
+    const u32 walked = TypeParam::axis == 1 ? TypeParam::inner * 2 : TypeParam::outer * layout.step;
     const RowsLayout<TypeParam> next{layout.first + walked, layout.step};
     bool same = true;
     for (int row = 0; row < TypeParam::outer; ++row) same = same && next.start(row) == layout.start(row);

@@ -144,8 +144,11 @@ TEST_F(FakeDriver, KernelsInRolesMayBeginBesideTheOneBefore) {
 TEST_F(FakeDriver, OlderDriversBeginOneKernelAfterTheOther) {
   ::setenv("FAKE_DRIVER_VERSION", "12020", 1);
   const Product p{256};
-  cuda::use_kernel_pack(write_pack({{"g", unit_of(p), "sm_90a", image("packed")}}).string());
-  p.multiply();
+  GemmOptions options;
+  options.plan = parse_plan("128x128x64");
+  cuda::use_kernel_pack(write_pack({{"g", unit_of(p, options), "sm_90a", image("packed")}}).string());
+  p.multiply(options);
+  EXPECT_EQ(last_image(), "packed");
   EXPECT_FALSE(last_early());
 }
 

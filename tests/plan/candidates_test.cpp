@@ -19,7 +19,7 @@ using plan::PlanList;
 
 constexpr GpuDescription large{132, 232448, true}, small{4, 49152};
 constexpr LayoutClass along_k{UnitAxis::k, 16}, across{UnitAxis::mn, 16}, odd{UnitAxis::k, 2},
-    stepped{UnitAxis::none, 2};
+    stepped{UnitAxis::none, 2}, second{UnitAxis::none, 2, true, true, UnitAxis::mn};
 
 Problem problem(LayoutClass a, LayoutClass b, DType type = DType::f16) {
   a.alignment = std::max(a.alignment, size_of(type));
@@ -70,8 +70,12 @@ TEST(GpuPlans, ByDefaultAreThePlannersOwnInItsOrder) {
 
 TEST(GpuPlans, EachOfAllIsWhatItsTextAsksFor) {
   for (const GpuDescription& gpu : {large, small}) {
-    for (const auto& [a, b] :
-         {std::pair{along_k, across}, {along_k, odd}, {odd, odd}, {odd, across}, {stepped, along_k}}) {
+    for (const auto& [a, b] : {std::pair{along_k, across},
+                               {along_k, odd},
+                               {odd, odd},
+                               {odd, across},
+                               {stepped, along_k},
+                               {second, along_k}}) {
       for (const DType type : {DType::f16, DType::f32}) {
         const Problem p = problem(a, b, type);
         const PlanList list = list_gpu_plans(p, {}, gpu, Breadth::all);
@@ -85,6 +89,15 @@ TEST(GpuPlans, EachOfAllIsWhatItsTextAsksFor) {
       }
     }
   }
+}
+
+TEST(GpuPlans, RowsOfEverySecondElementAreSearchedBesideBoxes) {
+  const PlanList list = list_gpu_plans(problem(second, along_k), {}, large, Breadth::all);
+  const auto raw = [](const Plan& plan) { return plan.a == Mover::realign && plan.b == Mover::tma; };
+  EXPECT_TRUE(raw(list.chosen));
+  EXPECT_TRUE(any(list, [&](const Plan& plan) { return raw(plan) && plan.cluster == 1 && plan.stages == 3; }));
+  EXPECT_TRUE(any(list, [&](const Plan& plan) { return raw(plan) && plan.tile.m == 64 && plan.teams == 1; }));
+  EXPECT_TRUE(any(list, [](const Plan& plan) { return plan.a == Mover::gather; }));
 }
 
 TEST(GpuPlans, AllHasTheDefaultOnesAndMore) {

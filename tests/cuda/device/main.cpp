@@ -84,7 +84,7 @@ int main(int count, char** words) {
     if (has(options.filter) && std::ranges::none_of(options.without, has)) cases.push_back(std::move(candidate));
   }
   std::atomic<std::size_t> next = 0;
-  std::atomic<int> passed = 0, failed = 0;
+  std::atomic<int> passed = 0, failed = 0, left_out = 0;
   std::mutex printing;
   const auto work = [&] {
     try {
@@ -95,6 +95,7 @@ int main(int count, char** words) {
         try {
           wrong = cases[i].run(worker);
         } catch (const LeftOut&) {
+          ++left_out;
           continue;
         } catch (const std::exception& error) {
           wrong = error.what();
@@ -120,6 +121,7 @@ int main(int count, char** words) {
   std::vector<std::thread> threads;
   for (int t = 0; t < options.threads; ++t) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
+  if (left_out > 0) fmt::print("{} left out by their plans\n", left_out.load());
   fmt::print("{} passed, {} failed\n", passed.load(), failed.load());
   return failed == 0 && passed > 0 ? 0 : 1;
 }

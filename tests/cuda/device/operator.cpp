@@ -169,7 +169,7 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
        {by_1, by_2, by_4, off_by_one}},
       {"a=tma b=realign", any, {by_1, by_2, by_4, off_by_one}, {packed, by_1, transposed, transposed_by_1, off_by_one}},
       {"a=realign b=tma",
-       {{131, 264, 72}, {5, 64, 1000}, {1505, 600, 136}, {520, 72, 1504}},
+       {{131, 264, 72}, {131, 264, 77}, {5, 64, 1000}, {1505, 600, 136}, {520, 72, 1504}},
        {second, second_transposed},
        {packed, transposed}},
       {"a=tma b=realign",

@@ -213,8 +213,8 @@ inline constexpr int raw_bytes =
 /// that is at least 16.
 ///
 /// Rows along K (axis 1) are read 4 bytes each by threads t at eight rows at once, of which every fourth begins at the
-/// same bank but for its place in its sector. Where places repeat as well, because rows are a multiple of 8 bytes apart,
-/// rows 4 to 7 of eight change places in pairs: at most two then share a bank, where four did.
+/// same bank but for its place in its sector. Where places repeat as well, because rows are a multiple of 8 bytes
+/// apart, rows 4 to 7 of eight change places in pairs: at most two then share a bank, where four did.
 template <class B>
 struct RowsLayout {
   static constexpr int chunks = B::chunks + 1;

@@ -1,7 +1,7 @@
 // The left operand of a product as it lies in memory, for kernels in roles (roles.hpp): wgmma takes it from registers,
 // where threads pick its elements, so rows may begin anywhere. The producer's threads copy the aligned chunks of 16
 // bytes that hold its elements: up to 14 bytes in front of a row's first element and behind its last, which share a
-// chunk with them, and nothing else is read. What does not exist along K is zeros, but for what shares a chunk with
+// chunk with them, what lies between if every second element is wanted, and nothing else is read. What does not exist along K is zeros, but for what shares a chunk with
 // elements that do, which those who multiply clear. What does not exist along M is anything: no sum that is stored
 // reads it.
 #pragma once
