@@ -15,7 +15,7 @@ namespace {
 struct Avx2 : BufferedEdges<Avx2> {
   using Reg = __m256;
   using Half = Avx2;
-  static constexpr int lanes = 8, mr = 6, b_rows = 4;
+  static constexpr int lanes = 8, mr = 6, b_rows = 4, tall_mr = 0;
 
   static Reg zero() { return _mm256_setzero_ps(); }
   static Reg broadcast(const float* p) { return _mm256_broadcast_ss(p); }

@@ -27,7 +27,7 @@ struct HalfAvx512Bf16 : HalfAvx512Vector<Avx512Bf16> {
 
 struct Avx512Bf16 : Avx512Vector<Avx512Bf16> {
   using Half = HalfAvx512Bf16;
-  static constexpr int mr = 14, b_rows = 8;
+  static constexpr int mr = 14, b_rows = 8, tall_mr = 0;
   using Avx512Vector<Avx512Bf16>::narrow;
   // The instruction takes subnormal numbers for zeros, and so does what finds them if the caller says so: zeros count
   // as well. It needs no constant in a register, of which a register tile has none left.

@@ -2,11 +2,12 @@
 // the other operand serves so few that its way through a panel costs more than its products.
 //
 // multiply_rows(): few rows of A, rows of B contiguous. A piece of a strip of B is converted by the register tile that
-// needs it first, and stays in the nearest cache while the other rows of A pass by; a single row, multiply_row(), takes
-// B from registers. multiply_across(): the same with columns of B contiguous, which are read along k and transposed in
-// registers. multiply_columns(): A where it lies. As many rows of A as a register tile has are converted into a buffer,
-// a piece of k at a time and as they lie, where a panel would have to be transposed; B is packed, before that or by the
-// first of these rows. Sums take their products in order of k: the bits are those of multiply() in micro_kernel.hpp.
+// needs it first, and stays in the nearest cache while the other rows of A pass by. multiply_tall() has one register
+// tile for all rows, a single vector wide; a single row, multiply_row(), takes B from registers. multiply_across(): the
+// same with columns of B contiguous, which are read along k and transposed in registers. multiply_columns(): A where it
+// lies. As many rows of A as a register tile has are converted into a buffer, a piece of k at a time and as they lie,
+// where a panel would have to be transposed; B is packed, before that or by the first of these rows. Sums take their
+// products in order of k: the bits are those of multiply() in micro_kernel.hpp.
 //
 // Start at multiply_direct_b() and multiply_direct_a().
 #pragma once
@@ -124,30 +125,82 @@ void multiply_row(const float* a, const Rows& b, int n, int k, float* acc, bool 
   for (; at < k; ++at) over_width.template operator()<1>(at);
 }
 
-/// Columns of a strip of B where they lie, row by row. What is read goes, converted, to a panel as well, of which
-/// `panel_ahead` lines are fetched before they are written: none of one that is in the nearest cache.
-template <class V, class Rows, int panel_ahead = 0>
-struct ConvertedLines {
+/// Columns of a strip of B where they lie, row by row.
+template <class V, class Rows>
+struct LinesInPlace {
   Rows rows;
   int row, column, count;  // count: columns of the last vector
   i64 next;                // elements to what is read after these rows
+
+  template <class, int vectors>
+  [[gnu::always_inline]] void read(typename V::Reg (&out)[1][vectors]) {
+    rows.read(row, column, count, next, out);
+    ++row;
+  }
+};
+
+/// The same. What is read goes, converted, to a panel as well, of which `panel_ahead` lines are fetched before they are
+/// written: none of one that is in the nearest cache.
+template <class V, class Rows, int panel_ahead = 0>
+struct ConvertedLines {
+  LinesInPlace<V, Rows> lines;
   float* panel;
 
   template <class>
   using Half = V;
   template <class, int vectors>
   [[gnu::always_inline]] void read(typename V::Reg (&out)[1][vectors]) {
-    rows.read(row, column, count, next, out);
+    lines.template read<V>(out);
 #pragma GCC unroll 2
     for (int v = 0; v < vectors; ++v) {
       float* const to = panel + v * V::lanes;
       if constexpr (panel_ahead > 0) __builtin_prefetch(to + panel_ahead * ColumnPanel<V>::pitch, 1, 2);
       V::store(to, out[0][v]);
     }
-    ++row;
     panel += ColumnPanel<V>::pitch;
   }
 };
+
+/// Rows of A without gaps: what multiply_tall reads.
+template <int rows>
+struct TightRows {
+  static constexpr int row_step = 1, k_step = rows;
+};
+
+/// Fewer rows are too few sums to hide the latency of a multiply-add, and multiply too little with a vector of B.
+constexpr int least_tall_rows = 10;
+
+/// So much of k of a strip of B stays in the nearest cache, as it lies, beside the rows of A: each vector of it is read
+/// and converted once, but two share a cache line.
+constexpr int tall_depth = 256;
+
+/// multiply_rows() for least_tall_rows up to V::tall_mr rows, all in one register tile: m is `rows` or less.
+template <class V, class Rows, int rows = V::tall_mr>
+void multiply_tall(const float* a_panel, const Rows& b, int m, int n, int k, float* acc, i64 ld, bool add) {
+  if constexpr (rows > least_tall_rows) {
+    if (m < rows) return multiply_tall<V, Rows, rows - 1>(a_panel, b, m, n, k, acc, ld, add);
+  }
+  using A = RowPanel<V>;
+  using B = LinesInPlace<V, Rows>;
+  alignas(64) float a[tall_depth * rows];
+  for (int at = 0; at < k; at += tall_depth) {
+    const int depth = lower<V>(k - at, tall_depth);
+    for (int i = 0; i < depth; ++i) {
+      for (int s = 0; s < A::strips(rows); ++s) {
+        const Strip strip = A::strip(rows, s);
+        const float* const from = a_panel + (s * static_cast<i64>(k) + at + i) * A::pitch;
+        V::store_first(a + i * rows + strip.first, strip.count, V::load(from));
+      }
+    }
+    for (int j = 0; j < n; j += V::lanes) {
+      const int columns = lower<V>(n - j, V::lanes), strip = 2 * V::lanes;
+      const i64 next = j + strip < n ? strip : b.distance(depth, -j);
+      float* const sums = acc + j;
+      multiply_tile<V, TightRows<rows>, B, float, rows, 1>(a, B{b, at, j, columns, next}, depth, sums, ld, columns,
+                                                           add || at > 0, sums + V::lanes, sums, ld);
+    }
+  }
+}
 
 /// So much of k of a strip of B stays in the nearest cache, converted, while all rows of A pass by.
 constexpr int converted_depth = 128;
@@ -160,6 +213,9 @@ void multiply_rows(const float* a_panel, const Rows& b, int m, int n, int k, flo
   using A = RowPanel<V>;
   using B = ColumnPanel<V>;
   if (m == 1) return multiply_row<V>(a_panel, b, n, k, acc, add);
+  if constexpr (V::tall_mr > 0) {
+    if (m >= least_tall_rows && m <= V::tall_mr) return multiply_tall<V>(a_panel, b, m, n, k, acc, ld, add);
+  }
   using AsItLies = ConvertedLines<V, Rows>;
   using Converted = PanelLines<B::pitch>;
   static constexpr auto first_table = tile_table<V, A, AsItLies, float>();
@@ -179,7 +235,7 @@ void multiply_rows(const float* a_panel, const Rows& b, int m, int n, int k, flo
                                                   columns.last, add || at > 0, sums + B::width, sums, ld);
         };
         if (s == 0) {
-          multiply_by(first_table, AsItLies{b, at, j, columns.last, next, panel});
+          multiply_by(first_table, AsItLies{{b, at, j, columns.last, next}, panel});
         } else {
           multiply_by(table, Converted{panel});
         }
@@ -299,7 +355,7 @@ struct UnpackedB {
   Rows rows;
   using Lines = ConvertedLines<V, Rows, 16>;
   Lines lines(int row, int column, int count, float* panel) const {
-    return {rows, row, column, count, ColumnPanel<V>::width, panel};
+    return {{rows, row, column, count, ColumnPanel<V>::width}, panel};
   }
 };
 

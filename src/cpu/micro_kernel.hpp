@@ -43,26 +43,27 @@ struct PanelLines {
 /// are in use. A::row_step and A::k_step say where the elements of a are, b.read() gives the next line of b. `next`: the
 /// sums of the tile that comes next, which need not exist; they are fetched, as an accumulator too may be larger than
 /// the L2. The sums go to `out`, rounded if C is not float: to acc itself, or to the rows of a matrix.
+/// Never inlined: a caller's own variables would push addresses out of the registers of the loop over k.
 template <class V, class A, class B, class C, int rows, int vectors>
-void multiply_tile(const float* a, const B& first, int k, const float* acc, i64 ld, int columns, bool add,
-                   const float* next, void* out, i64 out_ld) {
+[[gnu::noinline]] void multiply_tile(const float* a, const B& first, int k, const float* acc, i64 ld, int columns,
+                                     bool add, const float* next, void* out, i64 out_ld) {
   using Reg = typename V::Reg;
   constexpr int last = vectors - 1;
   B b = first;
   Reg sum[rows][vectors];
-#pragma GCC unroll 16
+#pragma GCC unroll 32
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 2
     for (int v = 0; v < vectors; ++v) sum[r][v] = V::zero();
   }
   if (add) {
-#pragma GCC unroll 16
+#pragma GCC unroll 32
     for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 2
       for (int v = 0; v < last; ++v) sum[r][v] = V::load(acc + r * ld + v * V::lanes);
       sum[r][last] = V::load_first(acc + r * ld + last * V::lanes, columns);
     }
-#pragma GCC unroll 16
+#pragma GCC unroll 32
     for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 2
       for (int v = 0; v < vectors; ++v) __builtin_prefetch(next + r * ld + v * V::lanes, 1);
@@ -71,7 +72,7 @@ void multiply_tile(const float* a, const B& first, int k, const float* acc, i64 
   for (; k > 0; --k) {
     Reg line[1][vectors];
     b.template read<V>(line);
-#pragma GCC unroll 16
+#pragma GCC unroll 32
     for (int r = 0; r < rows; ++r) {
       const Reg element = V::broadcast(a + r * A::row_step);
 #pragma GCC unroll 2
@@ -79,7 +80,7 @@ void multiply_tile(const float* a, const B& first, int k, const float* acc, i64 
     }
     a += A::k_step;
   }
-#pragma GCC unroll 16
+#pragma GCC unroll 32
   for (int r = 0; r < rows; ++r) {
 #pragma GCC unroll 2
     for (int v = 0; v < last; ++v) V::write(static_cast<C*>(out) + r * out_ld + v * V::lanes, sum[r][v]);

@@ -15,7 +15,7 @@ struct Portable : BufferedEdges<Portable> {
   using Half = Portable;
   typedef u32 Bits __attribute__((vector_size(16)));
   typedef u16 Halves __attribute__((vector_size(8)));
-  static constexpr int lanes = 4, mr = 6, b_rows = 4;
+  static constexpr int lanes = 4, mr = 6, b_rows = 4, tall_mr = 0;
 
   static Reg all(float x) { return Reg{x, x, x, x}; }
   static Bits bits(Reg x) { return __builtin_bit_cast(Bits, x); }

@@ -5,6 +5,8 @@
 //
 //   Reg, lanes, mr, b_rows                    register type, its lanes, rows of the largest register tile, rows of B
 //                                             that multiply_row keeps in registers
+//   tall_mr                                   rows of the largest tile of a single vector, at most two strips of A, if
+//                                             multiply_add takes a broadcast from memory; else 0
 //   Half                                      a vector of fewer lanes that multiply_tile takes as well, or V itself
 //   zero(), broadcast(p)                      zeros; *p in every lane
 //   load(p), store(p, x)                      `lanes` floats, any alignment

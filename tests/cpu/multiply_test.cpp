@@ -207,6 +207,21 @@ TEST(Multiply, EveryBoundAlongK) {
   });
 }
 
+/// Few rows around the heights at which they are multiplied in another way, and pieces of k that are full and not.
+TEST(Multiply, FewRowsByManyOfK) {
+  for_each_set([](const cpu::Kernels& kernels) {
+    for (const DType type : types) {
+      for (const int m : {1, 2, 9, 10, 15, 16, 28, 29}) {
+        for (const int k : {127, 129, 255, 256, 257, 512}) {
+          check_product(kernels, type, Filled(plane(0, m, k, false), type, Edge::end, 1),
+                        Filled(plane(2, 49, k, false), type, Edge::end, 5));
+          if (::testing::Test::HasFatalFailure()) return;
+        }
+      }
+    }
+  });
+}
+
 /// Rows of B that fall on the same sets of a cache, which are read fewer at a time where they lie.
 TEST(Multiply, RowsOfBAPowerOfTwoApart) {
   for_each_set([](const cpu::Kernels& kernels) {
