@@ -1,4 +1,5 @@
 // Suites: reading them, refusing by line, and the memory that a case stands for.
+#include <array>
 #include <fstream>
 #include <iterator>
 #include <numeric>
@@ -164,14 +165,14 @@ TEST(Suite, AStepIsThatOfBothInputsUnlessBHasItsOwn) {
     return parse_suite("name,group,m,n,k,layout,types,lda,ldb,step,stepb\nx,g,3,5,7,nn,f16," + rest + "\n", "x.csv")
         .at(0);
   };
-  const Case both = one(",,2,"), a_alone = one(",,2,1"), b_alone = one(",,,3"), wide = one(",40,,3");
-  EXPECT_EQ(both.step, 2), EXPECT_EQ(both.stepb, 2), EXPECT_EQ(both.lda, 14), EXPECT_EQ(both.ldb, 10);
-  EXPECT_EQ(a_alone.step, 2), EXPECT_EQ(a_alone.stepb, 1), EXPECT_EQ(a_alone.ldb, 5);
-  EXPECT_EQ(b_alone.step, 1), EXPECT_EQ(b_alone.stepb, 3), EXPECT_EQ(b_alone.lda, 7), EXPECT_EQ(b_alone.ldb, 15);
-  EXPECT_EQ(wide.ldb, 40);
-  const Job job = job_at(b_alone, nullptr, nullptr, nullptr, 1);
-  EXPECT_EQ(job.a.col_stride, 1), EXPECT_EQ(job.a.row_stride, 7);
-  EXPECT_EQ(job.b.col_stride, 3), EXPECT_EQ(job.b.row_stride, 15);
+  const auto steps = [](const Case& which) { return std::array{which.step, which.stepb, which.lda, which.ldb}; };
+  EXPECT_EQ(steps(one(",,2,")), (std::array<i64, 4>{2, 2, 14, 10}));
+  EXPECT_EQ(steps(one(",,2,1")), (std::array<i64, 4>{2, 1, 14, 5}));
+  EXPECT_EQ(steps(one(",,,3")), (std::array<i64, 4>{1, 3, 7, 15}));
+  EXPECT_EQ(steps(one(",40,,3")), (std::array<i64, 4>{1, 3, 7, 40}));
+  const Job job = job_at(one(",,,3"), nullptr, nullptr, nullptr, 1);
+  EXPECT_EQ(job.a, (MatrixView{nullptr, DType::f16, 3, 7, 7, 1}));
+  EXPECT_EQ(job.b, (MatrixView{nullptr, DType::f16, 7, 5, 15, 3}));
 }
 
 }  // namespace

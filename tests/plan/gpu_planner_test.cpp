@@ -136,7 +136,10 @@ TEST(GpuPlanner, RowsThatStartAnywhereAreCopiedWhereTheyHaveNoBoxes) {
             "64x64x64 w4 s2 order=grouped(8) split=none a=realign b=realign mma=mma_sync")
       << "fewer rows of K than phases";
   EXPECT_EQ(text(odd, odd_across, {108, 163 << 10}),
-            "128x128x32 w4 s2 order=grouped(8) split=none a=realign b=realign mma=mma_sync");
+            "128x128x32 w4 s3 order=grouped(8) split=none a=realign b=realign mma=mma_sync");
+  EXPECT_EQ(text(odd, odd_across, {84, 99 << 10}),
+            "64x64x64 w4 s2 order=grouped(8) split=none a=realign b=realign mma=mma_sync")
+      << "no room for three stages";
   Problem converting = problem(8192, 8192, 8192, odd, odd_across);
   converting.output = DType::bf16;
   EXPECT_EQ(movers_text(choose_gpu_plan(converting, {}, large).plan), "a=realign b=realign") << "rare";
