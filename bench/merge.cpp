@@ -55,6 +55,15 @@ Json parsed(std::string_view text, std::string_view name) {
       if (!extent.is_number_integer() || extent < 1 || extent > most_extent)
         refuse(name, fmt::format("{} of its case {} is {}, and no extent", key, one["name"].dump(), extent.dump()));
     }
+    constexpr i64 most_elements = i64{1} << 31;
+    for (const auto& [key, least] :
+         {std::pair{"lda", 1}, {"ldb", 1}, {"ldc", 1}, {"offset", 0}, {"step", 1}, {"stepb", 1}, {"threads", 1}}) {
+      if (!one.contains(key)) continue;
+      const Json& given = one[key];
+      if (!given.is_number_integer() || given < least || given > most_elements)
+        refuse(name, fmt::format("{} of its case {} is {}; a record has whole numbers from {} to {}", key,
+                                 one["name"].dump(), given.dump(), least, most_elements));
+    }
     const auto check = [&](const char* key, std::initializer_list<const char*> known) {
       if (std::ranges::find(known, one[key]) == known.end())
         refuse(name,

@@ -69,7 +69,7 @@ std::vector<bench::Case> cases_of(const std::string& suite, const std::optional<
   if (!names) return cases;
   const std::vector<std::string> wanted = words_of("--case", *names);
   const auto meant_by = [](const std::string& pattern, const std::string& name) {
-    return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+    return pattern == name || fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
   };
   for (const std::string& pattern : wanted) {
     std::vector<std::string> known;

@@ -37,10 +37,10 @@ void check_mover(const std::optional<Mover>& mover, const Problem& problem, std:
                         (*mover == Mover::realign || (*mover == Mover::tma ? boxes : layout.alignment >= 4))) ||
                        (*mover == Mover::realign && has_second_rows(layout));
   if (!allowed) {
-    throw Error(
-        ErrorCode::plan_value,
-        fmt::format("{0}={1} does not suit the layout of {0}, which is {2}. Use {0}={3}.", operand, to_string(*mover),
-                    to_string(layout), layout.unit == UnitAxis::none ? "gather" : "realign"));
+    throw Error(ErrorCode::plan_value,
+                fmt::format("{0}={1} does not suit the layout of {0}, which is {2}. Use {0}={3}.", operand,
+                            to_string(*mover), to_string(layout),
+                            layout.unit == UnitAxis::none && !has_second_rows(layout) ? "gather" : "realign"));
   }
 }
 

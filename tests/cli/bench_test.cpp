@@ -136,6 +136,10 @@ TEST(CommandBench, RefusesWrongUse) {
   };
   strange("xy", "f16");
   refused({"--merge", "r.json"}, "layout of its case \"a\" is \"xy\", which no case has");
+  record(R"({"name": "a", "k": 1, "stepb": 0, )" + rest + "}");
+  refused({"--merge", "r.json"}, "stepb of its case \"a\" is 0; a record has whole numbers from 1");
+  record(R"({"name": "a", "k": 1, "threads": 1.5, )" + rest + "}");
+  refused({"--merge", "r.json"}, "threads of its case \"a\" is 1.5");
   strange("nn", "f17");
   refused({"--merge", "r.json"}, "types of its case \"a\" is \"f17\", which no case has");
   record(R"({"name": "\u001b[31m", "k": 1, )" + rest + "}");
