@@ -40,11 +40,12 @@ struct Split {
 /// B, are read where they lie, converted, and multiplied at once: best for B with few rows of A, for A with few columns
 /// of B; of both, A alone is direct. On a GPU, async_copy: rows or columns of unit stride, aligned to 16, 8 or 4 bytes,
 /// are copied to shared memory asynchronously; realign: such rows of any alignment are copied as they lie and shifted
-/// there, and of such with a stride of 2 every second element is taken, beside tma; tma, on compute capability 9.0: rows or columns of unit stride are copied box by box, by a thread of its own.
-/// Beside an operand by tma the other comes by tma or realign, the latter without shifting: wgmma takes it from
-/// registers, as its left operand, so if it is B, C^T = B^T * A^T is computed. Rows along K by tma
-/// that do not start at multiples of 16 bytes come by classes: a program takes every second, fourth or eighth row of A, or
-/// column of B (row_classes). On both targets, gather: no axis has unit stride; element by element.
+/// there, and of such with a stride of 2 every second element is taken, beside tma; tma, on compute capability 9.0:
+/// rows or columns of unit stride are copied box by box, by a thread of its own. Beside an operand by tma the other
+/// comes by tma or realign, the latter without shifting: wgmma takes it from registers, as its left operand, so if it
+/// is B, C^T = B^T * A^T is computed. Rows along K by tma that do not start at multiples of 16 bytes come by classes:
+/// a program takes every second, fourth or eighth row of A, or column of B (row_classes). On both targets, gather: no
+/// axis has unit stride; element by element.
 enum class Mover : unsigned char { pack, gather, direct, async_copy, realign, tma };
 std::string to_string(Mover mover);
 

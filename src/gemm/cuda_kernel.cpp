@@ -21,8 +21,9 @@ cuda::Move move_of(Mover mover, const MatrixView& view, int bytes) {
     return {aligned ? cuda::Via::tma : cuda::Via::classes, move.axis, 0};
   }
   if (mover == Mover::realign) {
-    if (layout_class(view, true).unit != UnitAxis::none) return {cuda::Via::realign, move.axis, 0};
-    return {cuda::Via::realign, view.col_stride == 2 ? 1 : 0, 0, 2};
+    const UnitAxis second = layout_class(view, true).every_second;
+    if (second == UnitAxis::none) return {cuda::Via::realign, move.axis, 0};
+    return {cuda::Via::realign, second == UnitAxis::k ? 1 : 0, 0, 2};
   }
   if (bytes != 0) move.bytes = bytes;
   return move;

@@ -226,8 +226,8 @@ bool by_default(const Plan& plan, const Problem& problem) {
   // Where boxes bring an operand, or would of a longer sum, large tiles of copies are never faster.
   if (plan.mma == Mma::wgmma && (problem.k < most_phases || !boxed_movers(problem).empty())) return false;
   // With fewer stages nothing overlaps with a large block's settling.
-  if (plan.tile == large_tile(plan, problem.input) && settles(plan)) return plan.stages >= 3;
-  return plan.tile == large_tile(plan, problem.input) || (plan.tile == short_tile && problem.input != DType::f32);
+  if (plan.tile == large_tile(plan, problem.input)) return !settles(plan) || plan.stages >= 3;
+  return plan.tile == short_tile && problem.input != DType::f32;
 }
 
 /// Why tma does not bring the operands of a plan; empty if it does.
