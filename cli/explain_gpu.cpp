@@ -15,6 +15,7 @@
 #include "gemm/cuda_kernel.hpp"
 #include "gemm/turned.hpp"
 #include "plan/facts.hpp"
+#include "plan/gpu_clusters.hpp"
 #include "plan/gpu_planner.hpp"
 #include "plan/number.hpp"
 
@@ -34,7 +35,7 @@ struct Facts {
   std::optional<cuda::Cubin> packed;  // the kernel, if the pack has it
 
   i64 programs() const { return tile_rows * tile_cols; }
-  i64 waves() const { return cdiv(programs(), device.multiprocessors); }
+  i64 waves() const { return cdiv(programs(), plan::programs_at_once(choice.plan, device.description())); }
   /// The part of the outputs that the grid's tiles compute and C has.
   double useful() const {
     const double computed =
@@ -145,23 +146,28 @@ std::string text_of(const Facts& facts) {
                    : facts.col_classes > 1 ? fmt::format(" of every {} column", ordinal(facts.col_classes))
                                            : "",
                    plan.warps, plan.stages, plan.tile.k, transposes(plan) ? "; C is computed transposed" : ""));
+  if (const i64 steps = cdiv(facts.problem.k, plan.tile.k); plan.split.kind == SplitKind::cluster) {
+    line("split", fmt::format("{} blocks of threads share a program: each sums {} of its {} blocks of K at most; the "
+                              "parts are added in order, in shared memory",
+                              plan.split.parts, cdiv(steps, plan.split.parts), steps));
+  }
   if (plan.packing.any()) {
     line("workspace", fmt::format("{} bytes, for copies whose rows start at multiples of 128 bytes",
                                   grouped(facts.choice.workspace_bytes)));
   }
   line("shared", fmt::format("{} of {} bytes", grouped(facts.shared_bytes), grouped(facts.device.shared_bytes)));
   line("kernel", kernel_text(facts));
-  line(
-      "grid",
-      fmt::format("{} x {} = {} programs, {} wave{} over {} multiprocessors, {:.1f} % of what they compute is in C",
-                  grouped(facts.tile_rows), grouped(facts.tile_cols), grouped(facts.programs()), grouped(facts.waves()),
-                  facts.waves() == 1 ? "" : "s", facts.device.multiprocessors, 100 * facts.useful()));
+  line("grid",
+       fmt::format("{} x {} = {} programs{}, {} wave{} over {} multiprocessors, {:.1f} % of what they compute is in C",
+                   grouped(facts.tile_rows), grouped(facts.tile_cols), grouped(facts.programs()),
+                   plan.split.parts > 1 ? fmt::format(" of {} blocks", plan.split.parts) : "", grouped(facts.waves()),
+                   facts.waves() == 1 ? "" : "s", facts.device.multiprocessors, 100 * facts.useful()));
   text += "\nCandidates, modelled (they rank plans; nothing here is measured)\n";
   const auto name_of_plan = [](const Plan& p) {
-    return fmt::format("{}x{}x{} w{} s{}{}{}{}{}", p.tile.m, p.tile.n, p.tile.k, p.warps, p.stages,
-                       p.teams > 1 ? fmt::format(" t{}", p.teams) : "",
-                       p.cluster > 1 ? fmt::format(" c{}", p.cluster) : "", p.packing.any() ? " " : "",
-                       to_string(p.packing));
+    return fmt::format(
+        "{}x{}x{} w{} s{}{}{}{}{}{}", p.tile.m, p.tile.n, p.tile.k, p.warps, p.stages,
+        p.teams > 1 ? fmt::format(" t{}", p.teams) : "", p.cluster > 1 ? fmt::format(" c{}", p.cluster) : "",
+        p.split.parts > 1 ? " " + to_string(p.split) : "", p.packing.any() ? " " : "", to_string(p.packing));
   };
   std::size_t width = 22;
   for (const Candidate& candidate : facts.choice.candidates)
@@ -199,6 +205,7 @@ Json json_of(const Facts& facts) {
           {"col_classes", facts.col_classes},
           {"transposed", transposes(facts.choice.plan)},
           {"programs", facts.programs()},
+          {"parts", facts.choice.plan.split.parts},
           {"waves", facts.waves()},
           {"useful", facts.useful()},
           {"candidates", candidates}};

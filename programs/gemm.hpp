@@ -108,8 +108,9 @@ struct Gemm {
           return tile::both(tile::load(x.a, out.rows, rk), tile::load(x.b, rk, out.cols));
         },  // (BM, BK) (BK, BN)
         [&](auto a, auto b) { acc += tile::dot(a, b); });
+    const auto& sums = tile::whole_sum(p, acc);
     tile::store(x.c, out.rows, out.cols,  // rounds once to C's element type
-                epilogue(acc, tile::rows(detail::row_of_c(x, out.rows)), tile::cols(detail::col_of_c(x, out.cols))));
+                epilogue(sums, tile::rows(detail::row_of_c(x, out.rows)), tile::cols(detail::col_of_c(x, out.cols))));
   }
 };
 

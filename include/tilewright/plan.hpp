@@ -23,17 +23,20 @@ struct TileShape {
   friend constexpr bool operator==(const TileShape&, const TileShape&) = default;
 };
 
-enum class SplitKind : unsigned char { none, split_k };
+enum class SplitKind : unsigned char { none, split_k, cluster };
 
 /// How K is shared. none: one program sums all of K, in order. split_k(S): S programs sum consecutive parts of K, each
 /// a multiple of BK (steps_of_part), and the parts are added in order; the partial sums are FP32 in a workspace of S *
 /// M * N * 4 bytes. Programs are then numbered part by part: p works on tile p % tiles of part p / tiles. S is at most
-/// the number of K steps.
+/// the number of K steps. cluster(S), of the target cuda under tma: the same parts of one program are summed by the S
+/// blocks of threads of a cluster and added in order in shared memory: no workspace. S is a power of 2 up to 16.
 struct Split {
   SplitKind kind = SplitKind::none;
   i64 parts = 1;
   friend constexpr bool operator==(const Split&, const Split&) = default;
 };
+/// "none", "split_k(4)", "cluster(4)".
+std::string to_string(const Split& split);
 
 /// How a strided, bounded block of an operand reaches the multiplying code. On a CPU, pack: rows or columns of unit
 /// stride are read with wide loads and converted into micro-kernel panels. direct: rows of unit stride, or columns of

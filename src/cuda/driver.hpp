@@ -51,6 +51,7 @@ enum class FunctionAttribute : int {
   local_bytes = 3,
   registers = 4,
   most_dynamic_shared_bytes = 8,
+  any_cluster_size = 14,
 };
 enum class PointerAttribute : int { memory_type = 2, device = 9 };
 enum class MemoryType : unsigned int { unknown = 0, host = 1, device = 2, array = 3, unified = 4 };

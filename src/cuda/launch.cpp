@@ -88,9 +88,9 @@ std::string text_of(const Config& config) {
     moves += fmt::format("{}{{tilewright::cuda::Via::{}, {}, {}, {}}}", moves.empty() ? "" : ", ", name_of(move.via),
                          move.axis, move.bytes, move.step);
   }
-  return fmt::format("tilewright::cuda::Config{{{}, {}, tilewright::cuda::Tensor::{}, {{{}}}, {}, {}, {}}}",
+  return fmt::format("tilewright::cuda::Config{{{}, {}, tilewright::cuda::Tensor::{}, {{{}}}, {}, {}, {}, {}}}",
                      config.warps, config.stages, config.tensor == Tensor::wgmma ? "wgmma" : "mma_sync", moves,
-                     config.ring_bytes, config.scratch_bytes, config.teams);
+                     config.ring_bytes, config.scratch_bytes, config.teams, config.shares);
 }
 
 /// Loading a module is forbidden while a stream of this thread is captured, unless the thread says that it knows.
@@ -173,9 +173,9 @@ bool same(const Move& a, const Move& b) {
 }
 /// The bindings name every field, so that one which is added is not forgotten here.
 bool same(const Config& a, const Config& b) {
-  const auto& [warps, stages, tensor, moves, ring_bytes, scratch_bytes, teams] = a;
+  const auto& [warps, stages, tensor, moves, ring_bytes, scratch_bytes, teams, shares] = a;
   return warps == b.warps && stages == b.stages && tensor == b.tensor && ring_bytes == b.ring_bytes &&
-         scratch_bytes == b.scratch_bytes && teams == b.teams &&
+         scratch_bytes == b.scratch_bytes && teams == b.teams && shares == b.shares &&
          std::equal(std::begin(moves), std::end(moves), std::begin(b.moves),
                     [](const Move& x, const Move& y) { return same(x, y); });
 }
@@ -209,6 +209,7 @@ Config config_of(const Launch& how, const detail::Needs& needs, const std::strin
                                                     : need.left;
   config.ring_bytes = how.stages * bytes.stage + settled_blocks * bytes.settled;
   config.scratch_bytes = bytes.scratch;
+  config.shares = config.roles() && !config.in_phases() && need.sums > 0 && need.sums <= most_shared_sums;
   return config;
 }
 
@@ -272,6 +273,16 @@ Loaded load_kernel(const KernelText& text, const Launch& how, const detail::Need
     loaded.early = launches_early();
   }
   return loaded;
+}
+
+void share_programs(Loaded& loaded, unsigned parts) {
+  constexpr unsigned portable = 8;  // what every device has
+  if (parts > portable) {
+    check(driver().func_set_attribute(loaded.function, FunctionAttribute::any_cluster_size, 1),
+          fmt::format("cuFuncSetAttribute(clusters of {})", parts));
+  }
+  loaded.cluster = parts;
+  loaded.most_blocks = 0;
 }
 
 void enqueue(const Loaded& loaded, const tile::Grid& grid, const Order& order, void* stream, const void* kernel,

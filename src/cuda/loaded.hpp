@@ -14,7 +14,7 @@ struct Loaded {
   int device = 0;
   unsigned threads = 0, thread_rows = 1, shared_bytes = 0;  // of a block
   unsigned most_blocks = 0;                                 // that share out the programs; 0: a block is a program
-  unsigned cluster = 1;                                     // blocks that run side by side: pairs of programs
+  unsigned cluster = 1;                                     // blocks that run side by side
   bool early = false;  // may begin while the kernel before it ends, for which it waits (roles.hpp)
 };
 
@@ -32,6 +32,10 @@ Function function_of(const std::string& unit, int device, int shared_bytes);
 /// process keeps what it loaded. Throws Error: target, driver, kernel, plan_value, plan_unavailable.
 Loaded load_kernel(const KernelText& text, const Launch& how, const detail::Needs& needs, std::size_t kernel_size,
                    std::size_t args_size);
+
+/// From now on each program is shared by the blocks of a cluster, so many: a grid has programs along x and their parts
+/// along y, and every block has one. Of a kernel in roles. Throws Error driver.
+void share_programs(Loaded& loaded, unsigned parts);
 
 /// Enqueues every program of a grid. kernel, args: the bytes of the kernel and of its arguments; maps: of a kernel that
 /// moves by tma. Throws Error: driver, plan_unavailable for a grid that is too large.

@@ -7,6 +7,7 @@
 
 #include <tilewright/gemm.hpp>
 #include "cuda/tensor_map.hpp"
+#include "plan/gpu_clusters.hpp"
 #include "plan/gpu_planner.hpp"
 
 namespace tilewright::gemm_detail {
@@ -41,6 +42,7 @@ std::string epilogue_argument(const Epilogue& epilogue, bool transposed) {
 }
 
 using cuda::detail::Needs;
+static_assert(plan::most_shared_sums == cuda::most_shared_sums);
 
 template <class E>
 tile::Matrix<E> matrix_of(const auto& view) {

@@ -13,6 +13,7 @@
 #include "cuda/pack.hpp"
 #include "cuda/row_copy.hpp"
 #include "cuda/tensor_map.hpp"
+#include "plan/gpu_model.hpp"
 #include "plan/gpu_planner.hpp"
 
 namespace tilewright::gemm_detail {
@@ -90,6 +91,7 @@ struct Ready {
   Plan plan;
   cuda::Move moves[2];  // of the left and the right operand
   i64 tiles = 0;
+  bool boxed = false;
   MatrixView left, right, out;  // what maps and parts are of
   cuda::TensorMaps maps{};
   std::unique_ptr<cuda::Parts<CudaArgs>> parts;
@@ -118,6 +120,7 @@ Ready make_ready(const Key& key, const MatrixView& a, const MatrixView& b, const
   Ready ready;
   ready.key = key;
   ready.plan = plan;
+  ready.boxed = plan::boxed(plan);
   ready.problem = plan::as_packed(key.problem, plan.packing);
   ready.tiles = plan::tile_rows(ready.problem, plan) * plan::tile_cols(ready.problem, plan);
   if (ready.tiles == 0) return ready;
@@ -126,7 +129,11 @@ Ready make_ready(const Key& key, const MatrixView& a, const MatrixView& b, const
   kernel.how.device = key.device;
   std::copy_n(kernel.how.moves, 2, ready.moves);
   ready.loaded = cuda::load_kernel(kernel.text, kernel.how, kernel.needs, kernel.kernel_bytes, kernel.args_bytes);
-  ready.loaded.cluster = static_cast<unsigned>(plan.cluster);
+  if (plan.split.kind == SplitKind::cluster) {
+    cuda::share_programs(ready.loaded, static_cast<unsigned>(plan.split.parts));
+  } else {
+    ready.loaded.cluster = static_cast<unsigned>(plan.cluster);
+  }
   if (plan.packing.any()) ready.copy.emplace(key.device, size_of(key.problem.input));
   return ready;
 }
@@ -194,10 +201,10 @@ void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, 
   }
   constexpr programs::Gemm<programs::Tiles{}> plain;  // empty, as that of every tile is
   const Product product = product_of(ready.plan, operands.a, operands.b, c);
-  if (ready.loaded.most_blocks > 0) ready.map(product);
+  if (ready.boxed) ready.map(product);
   const CudaArgs args = cuda_args(product.left, product.right, product.out);
   const void* const given = ready.parts ? static_cast<const void*>(ready.parts.get()) : &args;
-  cuda::enqueue(ready.loaded, {ready.tiles}, ready.plan.order, options.stream,
+  cuda::enqueue(ready.loaded, {ready.tiles, ready.plan.split.parts}, ready.plan.order, options.stream,
                 epilogue.type.empty() ? &plain : epilogue.object, given, &ready.maps);
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <tilewright/error.hpp>
+#include "plan/gpu_clusters.hpp"
 
 namespace tilewright::plan {
 namespace {
@@ -63,6 +64,14 @@ std::vector<Mover> gpu_movers(const LayoutClass& layout, bool aligned) {
   return movers;
 }
 
+/// None, and those that the blocks of a cluster share.
+std::vector<Split> splits_of(bool shared) {
+  std::vector<Split> splits = {{}};
+  if (!shared) return splits;
+  for (const i64 parts : cluster_parts) splits.push_back({SplitKind::cluster, parts});
+  return splits;
+}
+
 /// Calls visit(request) for every way to fill in what a request leaves open under one tile.
 void for_each_gpu_request(const Problem& given, const PlanRequest& request, const GpuTile& entry, const auto& visit) {
   const Problem problem = as_packed(given, request.packing.value_or(Packing{}));
@@ -84,10 +93,12 @@ void for_each_gpu_request(const Problem& given, const PlanRequest& request, cons
             for (const i64 cluster :
                  values(request.cluster, {std::begin(searched_clusters), std::end(searched_clusters)})) {
               if (cluster > 1 && !boxes) continue;
-              for (const i64 depth : values(request.stages, stages)) {
-                one.a = a, one.b = b, one.mma = mma;
-                one.warps = warps, one.teams = teams, one.cluster = cluster, one.stages = depth;
-                visit(one);
+              for (const Split& split : values(request.split, splits_of(boxes && cluster == 1))) {
+                for (const i64 depth : values(request.stages, stages)) {
+                  one.a = a, one.b = b, one.mma = mma, one.split = split;
+                  one.warps = warps, one.teams = teams, one.cluster = cluster, one.stages = depth;
+                  visit(one);
+                }
               }
             }
           }

@@ -248,10 +248,8 @@ std::string candidates_section(const PlanChoice& choice) {
   for (std::size_t i = 0; i < std::min(ranked, most_listed); ++i) {
     const Candidate& candidate = choice.candidates[i];
     const Plan& plan = candidate.plan;
-    const std::string split =
-        plan.split.kind == SplitKind::none ? "none" : fmt::format("split_k({})", plan.split.parts);
     text += fmt::format("  {:>10}  {}x{}x{} order={} split={} b={}\n", time_text(candidate.microseconds), plan.tile.m,
-                        plan.tile.n, plan.tile.k, text_of(plan.order), split, to_string(plan.b));
+                        plan.tile.n, plan.tile.k, text_of(plan.order), to_string(plan.split), to_string(plan.b));
   }
   if (ranked > most_listed) text += fmt::format("  {:>10}  and {} more\n", "...", ranked - most_listed);
   for (std::size_t i = 0; i < std::min(rejected, most_listed); ++i) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "plan/gpu_clusters.hpp"
+
 namespace tilewright::plan {
 namespace {
 
@@ -10,15 +12,18 @@ namespace {
 // kernels. They rank plans and do not predict.
 constexpr double launch_time = 3;
 constexpr double memory_rate = 4.2e6, raw_memory_rate = 3.15e6, copy_rate = 1.5e6;
-// Of plans by tma: a multiplication where tensor cores are at the card's power limit, a byte of a step's blocks on its
+// Of plans by tma: a step, however small; a multiplication where tensor cores are at the card's power limit, a byte of a step's blocks on its
 // way into one multiprocessor, and an output whose store nothing hides.
-constexpr double boxed_multiply_time = 0.4 / (128 * 128 * 64), boxed_byte_time = 0.9e-5;
+constexpr double least_step_time = 0.18, boxed_multiply_time = 0.4 / (128 * 128 * 64), boxed_byte_time = 0.9e-5;
 constexpr double boxed_store_time = 2.5 / (128 * 256);
 // A byte of rows that come by classes takes as long as so many others, and so does one of rows that begin inside of
 // lines. Beside a left block that stays raw, a step of 64 elements of K takes so long, and for each output so much
 // longer; in pairs of blocks a little less, and more if every second element of its rows is wanted. Such plans do not
 // reach the memory's rate.
 constexpr double class_byte_cost = 2.7, split_line_cost = 2.5;
+// A program whose steps a cluster shares adds up the parts of its sums in the end. Two parts' blocks are far apart in
+// memory, which brings them faster.
+constexpr double parts_time = 1, part_output_time = 2e-4, two_parts_rate = 1.25;
 constexpr double raw_step_time = 0.26, raw_output_time = 2.36e-5, paired_raw_cost = 0.94, second_raw_cost = 1.4;
 // Of others: an element of K of a tile of BM x BN costs a multiprocessor BM * BN multiplications and the way of BM + BN
 // operands, each of which takes as long as so many multiplications by wgmma.
@@ -65,16 +70,21 @@ struct Amounts {
 
 /// Of a plan by tma: multiprocessors take programs in rounds. Small boxes do not reach the memory's rate.
 double boxed_microseconds(const Amounts& of, const Plan& plan, const GpuDescription& gpu) {
-  const double rounds = std::ceil(of.programs / static_cast<double>(gpu.multiprocessors));
+  const auto parts = static_cast<double>(plan.split.parts);
+  const double rounds = std::ceil(of.programs / static_cast<double>(programs_at_once(plan, gpu)));
   const double edges = static_cast<double>(plan.tile.m + plan.tile.n);
   const double rate = plan.a != plan.b ? raw_memory_rate : memory_rate * edges / (edges + 64);
+  const double shared_rate = parts == 2 ? rate * two_parts_rate : rate;
   const double raw =
       (raw_step_time + of.outputs * raw_output_time) * static_cast<double>(plan.tile.k) / 64 * of.raw_cost;
-  const double step = plan.a != plan.b ? raw * (plan.cluster > 1 ? paired_raw_cost : 1)
-                                       : std::max(of.outputs * static_cast<double>(plan.tile.k) * boxed_multiply_time,
-                                                  of.boxed_bytes * boxed_byte_time);
+  const double step =
+      plan.a != plan.b ? raw * (plan.cluster > 1 ? paired_raw_cost : 1)
+                       : std::max({least_step_time, of.outputs * static_cast<double>(plan.tile.k) * boxed_multiply_time,
+                                   of.boxed_bytes * boxed_byte_time});
   const double store = (plan.teams > 1 ? 1 : rounds) * of.outputs * boxed_store_time;
-  return launch_time + std::max(rounds * of.steps * step, of.operand_bytes / rate) + store;
+  const double adding = parts > 1 ? parts_time + of.outputs * part_output_time : 0;
+  return launch_time + std::max(rounds * std::ceil(of.steps / parts) * step, of.operand_bytes / shared_rate) + store +
+         adding;
 }
 
 /// Of another plan: as many programs as fit run side by side on a multiprocessor, and wait for their copies.

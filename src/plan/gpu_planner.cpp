@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <tilewright/error.hpp>
+#include "plan/gpu_clusters.hpp"
 #include "plan/gpu_model.hpp"
 #include "plan/number.hpp"
 #include "plan/request.hpp"
@@ -66,8 +67,14 @@ void check_request(const Problem& problem, const PlanRequest& request) {
   if (request.cluster && (*request.cluster < 1 || *request.cluster > 2)) {
     throw Error(ErrorCode::plan_value, fmt::format("c{}: a cluster has 1 or 2 blocks.", *request.cluster));
   }
-  if (request.split && request.split->kind != SplitKind::none) {
-    unavailable("split=split_k(S) is the target cpu's. Use split=none.");
+  if (request.split && request.split->kind == SplitKind::split_k) {
+    unavailable(
+        fmt::format("split={} is the target cpu's. Use split=cluster(S) or split=none.", to_string(*request.split)));
+  }
+  if (request.split && request.split->kind == SplitKind::cluster &&
+      std::ranges::find(cluster_parts, request.split->parts) == cluster_parts.end()) {
+    throw Error(ErrorCode::plan_value,
+                fmt::format("split={}: a cluster sums 2, 4, 8 or 16 parts.", to_string(*request.split)));
   }
   const Mma everywhere = problem.input == DType::f32 ? Mma::fma : Mma::mma_sync;
   if (request.mma && *request.mma != everywhere && !(*request.mma == Mma::wgmma && everywhere == Mma::mma_sync)) {
@@ -180,20 +187,6 @@ void set_team(Plan& plan, const GpuTile& entry, const Problem& problem, const Pl
   plan.stages = request.stages.value_or(plan.stages);
 }
 
-/// Whether an order takes tiles that are one below the other by twos.
-bool pairs_by_order(const Plan& plan) { return plan.order.kind == OrderKind::grouped && plan.order.group % 2 == 0; }
-
-/// Whether programs 2i and 2i + 1 are tiles one below the other of the product as it is multiplied, and of one class of
-/// rows: they have the right operand's blocks in common. Two multiprocessors work on them.
-bool in_pairs(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
-  if (!pairs_by_order(plan) || gpu.multiprocessors < 2) return false;
-  if (transposes(plan)) return tile_cols(problem, plan) % 2 == 0;
-  if (!a_in_classes(problem, plan)) return tile_rows(problem, plan) % 2 == 0;
-  const tile::Classes classes = classes_of(problem, plan);
-  const bool all_short = classes.longer == 0, even_short = classes.tiles_short % 2 == 0;
-  return even_short && (all_short || classes.tiles_long % 2 == 0);
-}
-
 /// Whether a plan is one that is taken without being asked for.
 bool by_default(const Plan& plan, const Problem& problem) {
   constexpr TileShape boxes[] = {{64, 64, 64}, {64, 128, 64}, {128, 128, 64}, {128, 256, 64}};
@@ -290,15 +283,7 @@ std::string rejection_of(const Plan& plan, const GpuTile& entry, const Problem& 
   } else if (plan.cluster > 1) {
     return fmt::format("c{} wants blocks that come by tma", plan.cluster);
   }
-  if (plan.cluster > 1 && !pairs_by_order(plan)) {
-    return fmt::format("c{} wants tiles one below the other: order=grouped(G) with an even G", plan.cluster);
-  }
-  if (plan.cluster > 1 && !in_pairs(problem, plan, gpu)) {
-    return fmt::format(
-        "c{} wants an even number of tiles one below the other, in each class of rows, and two "
-        "multiprocessors",
-        plan.cluster);
-  }
+  if (std::string reason = cluster_rejection(problem, plan, gpu); !reason.empty()) return reason;
   const i64 accumulators = plan.tile.m * plan.tile.n / (plan.warps * warp_threads);
   if (accumulators > most_accumulators) {
     return fmt::format(
@@ -320,31 +305,6 @@ Mma gpu_mma(DType input, const TileShape& tile, i64 warps, const GpuDescription&
   return gpu.wgmma && tile.m % 64 == 0 && warps % 4 == 0 ? Mma::wgmma : Mma::mma_sync;
 }
 
-i64 shared_bytes_of(const Problem& problem, const Plan& plan) {
-  constexpr i64 alignment = 1024;  // of a block
-  const i64 element = size_of(problem.input);
-  const auto whole = [](i64 bytes) { return cdiv(bytes, alignment) * alignment; };
-  const i64 left = whole(plan.tile.m * plan.tile.k * element), right = whole(plan.tile.n * plan.tile.k * element);
-  // Rows that are realigned arrive with 32 bytes more each, along the axis that makes more of them, and settle in two
-  // blocks besides; those of the left operand of wgmma do not.
-  const auto raw = [&](i64 edge) { return whole(edge * plan.tile.k * element + 32 * std::max(edge, plan.tile.k)); };
-  // Beside boxes rows have 32 bytes more each, and every four of them if they run along the edge.
-  const auto rows = [&](i64 edge, const LayoutClass& layout) {
-    const i64 step = has_second_rows(layout) ? 2 : 1;
-    return whole(std::max(edge * (plan.tile.k * element * step + 32), plan.tile.k * (edge * element * step + 32 + 8)));
-  };
-  const i64 stage = boxed(plan) ? (plan.a == Mover::tma ? left : rows(plan.tile.m, problem.a)) +
-                                      (plan.b == Mover::tma ? right : rows(plan.tile.n, problem.b))
-                    : settles(plan) ? raw(plan.tile.m) + raw(plan.tile.n)
-                                    : left + right;
-  // Each warp stages 16 rows of its part of the output behind them, of at most so many bytes and 16 more.
-  const i64 line = plan.mma == Mma::wgmma && plan.warps >= 8 ? 128 : 256;
-  const i64 staging = plan.teams * plan.warps * 16 * (line + 16);
-  const i64 barriers = boxed(plan) ? 16 * plan.stages + 8 * plan.teams : 0;
-  const i64 settled = !settles(plan) || boxed(plan) ? 0 : plan.mma == Mma::wgmma ? right : left + right;
-  return plan.stages * stage + 2 * settled + staging + barriers;
-}
-
 namespace {
 
 struct Candidates {
@@ -363,20 +323,27 @@ Candidates candidates_of(const Problem& problem, const PlanRequest& request, con
     const Movers movers = default_movers(problem, entry, request, gpu);
     plan.a = request.a.value_or(movers.a);
     plan.b = request.b.value_or(movers.b);
+    plan.split = request.split.value_or(Split{});
     set_team(plan, entry, problem, request, gpu);
     // A stage less is better than another tile.
     while (!request.stages && plan.stages > least_stages(plan) && shared_bytes_of(problem, plan) > gpu.shared_bytes)
       --plan.stages;
     std::string reason = rejection_of(plan, entry, problem, gpu);
     double microseconds = modelled_microseconds(problem, plan, gpu);
+    const auto consider = [&](const Plan& other) {
+      const double time = modelled_microseconds(problem, other, gpu);
+      if (time < microseconds) plan = other, microseconds = time;
+    };
+    Plan paired = plan, shared = plan;
     // Where boxes alone bring rows of whole lines, pairs win nothing and wait for each other.
     const bool split_lines = plan.a != plan.b || !problem.a.whole_lines || !problem.b.whole_lines;
-    if (!request.cluster && boxed(plan) && split_lines && in_pairs(problem, plan, gpu)) {
-      Plan paired = plan;
+    if (!request.cluster && plan.split == Split{} && boxed(plan) && split_lines && in_pairs(problem, plan, gpu)) {
       paired.cluster = 2;
-      if (const double time = modelled_microseconds(problem, paired, gpu); time < microseconds) {
-        plan = paired, microseconds = time;
-      }
+      consider(paired);
+    }
+    if (!request.split && reason.empty()) {
+      shared.split = best_split(problem, shared, gpu);
+      consider(shared);
     }
     if (!reason.empty()) {
       rejected.push_back({plan, std::move(reason), 0});

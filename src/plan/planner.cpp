@@ -150,6 +150,9 @@ void check_request(const Problem& problem, const PlanRequest& request, const Cpu
   }
   check_mover(request.a, problem.a, "a");
   check_mover(request.b, problem.b, "b");
+  if (request.split && request.split->kind == SplitKind::cluster) {
+    unavailable(fmt::format("split={} is the target cuda's. Use split=split_k(S).", to_string(*request.split)));
+  }
   if (request.split && request.split->kind == SplitKind::split_k) {
     if (request.split->parts < 1) {
       throw Error(ErrorCode::plan_value,
@@ -291,7 +294,7 @@ std::string reason_of(const std::vector<Candidate>& candidates, std::size_t rank
 }  // namespace
 
 i64 workspace_of(const Problem& problem, const Split& split) {
-  if (split.kind == SplitKind::none) return 0;
+  if (split.kind != SplitKind::split_k) return 0;
   const Count bytes = product({split.parts, problem.m, problem.n, i64{sizeof(float)}});
   return bytes.fits ? bytes.exact : beyond_63_bits;
 }

@@ -15,7 +15,7 @@ namespace tilewright {
 namespace {
 
 constexpr std::string_view all_fields =
-    "BMxBNxBK (first), wN, sN, tN, cN, order=linear|grouped(G), split=none|split_k(S), a= and "
+    "BMxBNxBK (first), wN, sN, tN, cN, order=linear|grouped(G), split=none|split_k(S)|cluster(S), a= and "
     "b=pack|gather|direct|async_copy|realign|tma, mma=portable|avx2|avx512|avx512_bf16|mma_sync|wgmma|fma, pack(a), "
     "pack(b), pack(a,b)";
 
@@ -103,8 +103,13 @@ Split parse_split(std::string_view value, std::string_view word) {
   if (const auto parts = argument_of(value, "split_k")) {
     return {SplitKind::split_k, positive(*parts, word, "split=split_k(S)")};
   }
-  if (value.starts_with("split_k")) refuse(ErrorCode::plan_syntax, word, "a split of K is split=split_k(S)");
-  refuse(ErrorCode::plan_value, word, "allowed are split=none and split=split_k(S)");
+  if (const auto parts = argument_of(value, "cluster")) {
+    return {SplitKind::cluster, positive(*parts, word, "split=cluster(S)")};
+  }
+  if (value.starts_with("split_k") || value.starts_with("cluster")) {
+    refuse(ErrorCode::plan_syntax, word, "a split of K is split=split_k(S) or split=cluster(S)");
+  }
+  refuse(ErrorCode::plan_value, word, "allowed are split=none, split=split_k(S) and split=cluster(S)");
 }
 
 template <class Table>
@@ -190,21 +195,25 @@ PlanRequest parse_plan(std::string_view text) {
 std::string to_string(const Packing& packing) {
   return packing.a && packing.b ? "pack(a,b)" : packing.a ? "pack(a)" : packing.b ? "pack(b)" : "";
 }
+std::string to_string(const Split& split) {
+  return split.kind == SplitKind::none      ? "none"
+         : split.kind == SplitKind::split_k ? fmt::format("split_k({})", split.parts)
+                                            : fmt::format("cluster({})", split.parts);
+}
 std::string to_string(Mma mma) { return std::string(name_in(mmas, mma)); }
 std::string to_string(Mover mover) { return std::string(name_in(movers, mover)); }
 
 std::string to_string(const Plan& plan) {
   const std::string order =
       plan.order.kind == OrderKind::linear ? "linear" : fmt::format("grouped({})", plan.order.group);
-  const std::string split = plan.split.kind == SplitKind::none ? "none" : fmt::format("split_k({})", plan.split.parts);
   // Teams and clusters are a matter of plans by tma alone.
   const bool boxed = plan.a == Mover::tma || plan.b == Mover::tma;
   std::string teams = plan.teams > 1 || boxed ? fmt::format(" t{}", plan.teams) : "";
   if (plan.cluster > 1 || boxed) teams += fmt::format(" c{}", plan.cluster);
   const std::string packing = plan.packing.any() ? " " + to_string(plan.packing) : "";
   return fmt::format("{}x{}x{} w{} s{}{} order={} split={} a={} b={} mma={}{}", plan.tile.m, plan.tile.n, plan.tile.k,
-                     plan.warps, plan.stages, teams, order, split, name_in(movers, plan.a), name_in(movers, plan.b),
-                     name_in(mmas, plan.mma), packing);
+                     plan.warps, plan.stages, teams, order, to_string(plan.split), name_in(movers, plan.a),
+                     name_in(movers, plan.b), name_in(mmas, plan.mma), packing);
 }
 
 }  // namespace tilewright

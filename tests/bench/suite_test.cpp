@@ -143,6 +143,19 @@ std::vector<Case> committed(const std::string& name) {
 TEST(Suite, TheCommittedSuitesCanBeRead) {
   EXPECT_EQ(committed("cpu.csv").size(), 30u);
   EXPECT_EQ(committed("gpu.csv").size(), 43u);
+  EXPECT_EQ(committed("decode.csv").size(), 16u);
+}
+
+TEST(Suite, EachOddDecodeCaseFollowsAnAlignedNeighbour) {
+  const Case* aligned = nullptr;
+  const std::vector<Case> cases = committed("decode.csv");
+  for (const Case& one : cases) {
+    if (one.group == "aligned") aligned = &one;
+    ASSERT_NE(aligned, nullptr);
+    EXPECT_EQ(one.m, aligned->m) << one.name;
+    EXPECT_EQ(one.n + one.k, aligned->n + aligned->k + (one.group == "odd" ? 1 : 0)) << one.name;
+    EXPECT_TRUE(one.name.starts_with(aligned->name)) << one.name;
+  }
 }
 
 TEST(Suite, TheGpuGroupsSayHowRowsAreAligned) {

@@ -47,6 +47,7 @@ F of_driver(const char* name) {
 }
 long launches() { return of_driver<long (*)()>("fake_launches")(); }
 int last_device() { return of_driver<int (*)()>("fake_last_device")(); }
+int last_blocks() { return of_driver<int (*)()>("fake_last_blocks")(); }
 int last_cluster() { return of_driver<int (*)()>("fake_last_cluster")(); }
 bool last_early() { return of_driver<int (*)()>("fake_last_early")() != 0; }
 long loads() { return of_driver<long (*)()>("fake_loads")(); }
@@ -126,6 +127,21 @@ TEST_F(FakeDriver, PairsOfBlocksAreAMatterOfTheLaunchAlone) {
   p.multiply(alone);
   EXPECT_EQ(last_image(), "packed");
   EXPECT_EQ(last_cluster(), 1);
+}
+
+TEST_F(FakeDriver, TheBlocksOfAClusterShareAProgram) {
+  const Product p{256};
+  GemmOptions whole, shared;
+  whole.plan = parse_plan("64x64x64 c1 split=none");
+  shared.plan = parse_plan("64x64x64 split=cluster(4)");
+  cuda::use_kernel_pack(write_pack({{"g", unit_of(p, whole), "sm_90a", image("packed")}}).string());
+  p.multiply(shared);
+  EXPECT_EQ(last_image(), "packed") << "one kernel: the launch decides";
+  EXPECT_EQ(last_cluster(), 4);
+  EXPECT_EQ(last_blocks(), 16 * 4) << "a program of 16 has four blocks of its own";
+  p.multiply(whole);
+  EXPECT_EQ(last_cluster(), 1);
+  EXPECT_EQ(last_blocks(), 16);
 }
 
 // A kernel in roles waits for the one before it; others, and older drivers, do not know how.

@@ -38,7 +38,7 @@ std::map<unsigned long long, Block> memory;  // of the devices, by address
 std::deque<std::string> modules;
 std::atomic<long> launches = 0, loads = 0;
 std::atomic<const void*> last_function = nullptr;
-std::atomic<int> last_device = -1, last_cluster = 0, last_early = 0;
+std::atomic<int> last_device = -1, last_blocks = 0, last_cluster = 0, last_early = 0;
 int contexts[8];                          // a device's context is the address of its own
 thread_local std::vector<void*> current;  // the last one is current
 int stream_object = 0;
@@ -120,6 +120,7 @@ int launch(void* function, unsigned blocks, unsigned cluster, bool early, unsign
   spend(5 + shared_bytes / 1024.0);
   last_function = function;
   last_device = current_device();
+  last_blocks = static_cast<int>(blocks);
   last_cluster = static_cast<int>(cluster);
   last_early = early ? 1 : 0;
   ++launches;
@@ -145,7 +146,8 @@ long fake_launches() { return launches; }
 long fake_loads() { return loads; }
 /// The device whose context was current at the last launch.
 int fake_last_device() { return last_device; }
-/// How many blocks of threads a cluster of the last launch had.
+/// How many blocks of threads the last launch had, and a cluster of it.
+int fake_last_blocks() { return last_blocks; }
 int fake_last_cluster() { return last_cluster; }
 /// Whether it might begin beside the launch before it.
 int fake_last_early() { return last_early; }

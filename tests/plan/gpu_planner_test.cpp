@@ -90,6 +90,31 @@ TEST(GpuPlanner, BlocksWorkInPairsWhereRowsBeginInsideOfLinesAndTilesAreEven) {
   EXPECT_EQ(cluster(problem(4096, 4100, 512, aligned, odd_n), "256x128x64"), 1) << "33";
 }
 
+TEST(GpuPlanner, TheBlocksOfAClusterShareTheStepsOfFewPrograms) {
+  const auto parts = [](const Problem& p, std::string_view request = "64x64x64", const GpuDescription& gpu = large) {
+    const PlanChoice choice = choose_gpu_plan(p, parse_plan(request), gpu);
+    EXPECT_EQ(choice.workspace_bytes, 0);
+    EXPECT_EQ(choice.plan.split.parts > 1, choice.plan.split.kind == SplitKind::cluster);
+    return choice.plan.split.parts;
+  };
+  EXPECT_EQ(parts(problem(64, 64, 65536)), 16);
+  EXPECT_EQ(parts(problem(256, 256, 16384)), 4) << "of 16 clusters of 8 an H200 takes 15 at once";
+  EXPECT_EQ(parts(problem(64, 4096, 4096)), 2) << "64 programs";
+  EXPECT_EQ(parts(problem(64, 8192, 4096)), 1) << "128";
+  EXPECT_EQ(parts(problem(64, 64, 65536), "64x64x64 split=none"), 1);
+  EXPECT_EQ(parts(problem(64, 64, 65536), "64x64x64 split=cluster(4)"), 4);
+  EXPECT_EQ(parts(problem(64, 64, 65536), "64x64x64 a=async_copy"), 1);
+  EXPECT_EQ(parts(problem(64, 64, 65536), "64x64x64", small), 1) << "clusters are Hopper's";
+  EXPECT_EQ(parts(problem(64, 64, 256)), 1) << "four steps are too few to share";
+  constexpr LayoutClass odd_k{UnitAxis::k, 2, true, false}, odd_n{UnitAxis::mn, 2, true, false};
+  EXPECT_EQ(parts(problem(64, 64, 65536, odd_k, aligned)), 16) << "rows that stay raw";
+  EXPECT_EQ(parts(problem(256, 256, 16384, across, odd_n), "a=realign b=tma"), 1) << "rows of K in phases";
+  // A text names its split, and asks for it again.
+  const Plan plan = choose_gpu_plan(problem(64, 2112, 7168), {}, large).plan;
+  EXPECT_EQ(plan.split.kind, SplitKind::cluster);
+  EXPECT_EQ(choose_gpu_plan(problem(64, 2112, 7168), parse_plan(to_string(plan)), large).plan, plan);
+}
+
 TEST(GpuPlanner, AlignedOperandsComeByTmaWhereItExists) {
   const auto mover = [](const Problem& p, const GpuDescription& gpu) { return choose_gpu_plan(p, {}, gpu).plan.a; };
   EXPECT_EQ(mover(problem(4096, 4096, 4096), large), Mover::tma);
@@ -168,7 +193,15 @@ TEST(GpuPlanner, RefusesWhatNoGpuCanDoWithTheReason) {
   refused("64x32x32 s17", ErrorCode::plan_value, "1 to 16 stages");
   refused("128x128x64 w1", ErrorCode::plan_unavailable, "512 accumulators a thread");
   refused("128x128x64 s16", ErrorCode::plan_unavailable, "bytes of shared memory");
-  refused("split=split_k(2)", ErrorCode::plan_unavailable, "split=none");
+  refused("split=split_k(2)", ErrorCode::plan_unavailable, "Use split=cluster(S) or split=none");
+  refused("split=cluster(3)", ErrorCode::plan_value, "split=cluster(3): a cluster sums 2, 4, 8 or 16 parts");
+  refused("64x64x64 split=cluster(16)", ErrorCode::plan_unavailable, "a step for each part, and K = 512 has 8");
+  refused("64x64x64 a=async_copy split=cluster(2)", ErrorCode::plan_unavailable, "blocks that come by tma");
+  refused("64x64x64 c2 split=cluster(2)", ErrorCode::plan_unavailable, "split=cluster(2) wants c1");
+  refused("128x256x64 split=cluster(2)", ErrorCode::plan_unavailable,
+          "threads with 64 sums at most, and these have 128");
+  refused("64x128x64 a=realign b=tma split=cluster(2)", ErrorCode::plan_unavailable, "b's rows come in phases",
+          problem(512, 512, 512, across, {UnitAxis::mn, 2, true, false}));
   refused("a=pack", ErrorCode::plan_unavailable, "a=gather");
   refused("b=direct", ErrorCode::plan_unavailable, "b=direct is the target cpu's. Use b=gather");
   refused("b=async_copy", ErrorCode::plan_value, "Use b=realign", problem(512, 512, 512, aligned, odd));

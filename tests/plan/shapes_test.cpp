@@ -50,7 +50,7 @@ TEST(Shapes, RemarksMayStandBeforeTheHeader) {
 }
 
 TEST(Shapes, TheSuitesOfTheBenchAreLists) {
-  for (const char* suite : {"cpu.csv", "gpu.csv"}) {
+  for (const char* suite : {"cpu.csv", "gpu.csv", "decode.csv"}) {
     std::ifstream file(std::string(TILEWRIGHT_SOURCE_DIR "/bench/suites/") + suite);
     const std::string csv((std::istreambuf_iterator<char>(file)), {});
     EXPECT_GE(parse_shapes(csv, suite).size(), 10u);

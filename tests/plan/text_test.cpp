@@ -26,7 +26,8 @@ Plan any_plan() {
   plan.warps = any_positive();
   plan.stages = any_positive();
   if (*rc::gen::arbitrary<bool>()) plan.order = {OrderKind::grouped, any_positive()};
-  if (*rc::gen::arbitrary<bool>()) plan.split = {SplitKind::split_k, any_positive()};
+  plan.split.kind = *rc::gen::element(SplitKind::none, SplitKind::split_k, SplitKind::cluster);
+  if (plan.split.kind != SplitKind::none) plan.split.parts = any_positive();
   plan.a = *rc::gen::element(Mover::pack, Mover::gather, Mover::direct, Mover::tma);
   if (plan.a == Mover::tma) plan.teams = any_positive(), plan.cluster = any_positive();
   plan.b = *rc::gen::element(Mover::pack, Mover::gather, Mover::direct);
@@ -156,6 +157,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"SplitUnknown", "split=stream_k", value, "split=stream_k", "split=none"},
         Refused{"PartsOfZero", "split=split_k(0)", value, "split=split_k(0)", "from 1"},
         Refused{"PartsMissing", "split=split_k", syntax, "split=split_k", "split_k(S)"},
+        Refused{"ClusterOfZero", "split=cluster(0)", value, "split=cluster(0)", "from 1"},
+        Refused{"ClusterMissing", "split=cluster", syntax, "split=cluster", "cluster(S)"},
         Refused{"PackingUnknown", "pack(c)", value, "pack(c)", "pack(a,b)"},
         Refused{"PackingUnclosed", "pack(a", value, "pack(a", "pack(a,b)"},
         Refused{"PackingTwice", "pack(a) pack(b)", syntax, "pack(b)", "once"},

@@ -99,6 +99,18 @@ constexpr void pipeline(P& p, Steps<BK> steps, Produce produce, Consume consume)
   p.pipeline(steps, produce, consume);
 }
 
+/// What a program's pipelines have summed over all their steps. Where a plan shares a program's steps among several
+/// blocks of threads, each has summed its own: here they are added, in order; everywhere else the sums are whole. A
+/// program whose steps may be shared calls it once, before anything else is made of the sums.
+template <class P, class V>
+constexpr decltype(auto) whole_sum(P& p, const V& sums) {
+  if constexpr (requires { p.whole_sum(sums); }) {
+    return p.whole_sum(sums);
+  } else {
+    return (sums);
+  }
+}
+
 namespace detail {
 /// A pipeline without overlap: what executors without asynchronous copies do.
 template <int BK, class Produce, class Consume>

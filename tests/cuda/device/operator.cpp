@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <tilewright/gemm.hpp>
+#include "plan/gpu_clusters.hpp"
 #include "plan/gpu_planner.hpp"
 #include "tests/cuda/device/cases.hpp"
 #include "tests/oracle/judge.hpp"
@@ -169,9 +170,10 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
        {by_1, by_2, by_4, off_by_one}},
       {"a=tma b=realign", any, {by_1, by_2, by_4, off_by_one}, {packed, by_1, transposed, transposed_by_1, off_by_one}},
       {"a=realign b=tma",
-       {{131, 264, 72}, {131, 264, 77}, {5, 64, 1000}, {1505, 600, 136}, {520, 72, 1504}},
+       {{131, 264, 72}, {5, 64, 1000}, {1505, 600, 136}, {520, 72, 1504}},
        {second, second_transposed},
        {packed, transposed}},
+      {"a=realign b=tma", {{131, 264, 77}}, {second, second_transposed}, {packed}},  // columns of B would be unaligned
       {"a=tma b=realign",
        {{136, 257, 72}, {1504, 131, 136}, {264, 9, 1000}},
        {packed, transposed},
@@ -230,6 +232,39 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
              &inputs[p.b], &outputs[static_cast<std::size_t>(random.whole(0, 6))],
              p.a % 2 == 0 ? Edge::end : Edge::begin,
              fmt::format("{}x{}x{} c2 {}", tile.tile.m, tile.tile.n, tile.tile.k, p.movers)});
+      }
+    }
+  }
+  // Steps shared by the blocks of a cluster: as many parts as steps, parts without any, classes whose sums begin early.
+  struct Shared {
+    std::string movers;
+    std::size_t a, b;
+  };
+  const std::vector<Shared> shared = {{"a=tma b=tma", packed, packed},
+                                      {"a=tma b=tma", transposed, transposed},
+                                      {"a=tma b=tma", by_1, packed},
+                                      {"a=realign b=tma", by_1, transposed},
+                                      {"a=realign b=tma", transposed_by_1, packed},
+                                      {"a=tma b=realign", by_1, by_1}};
+  for (const Shared& way : shared) {
+    for (const plan::GpuTile& tile : plan::gpu_tiles) {
+      const i64 left = way.movers == "a=tma b=realign" ? tile.tile.n : tile.tile.m;
+      if ((way.movers == "a=tma b=tma" ? tile.tma : tile.raw).warps == 0) continue;
+      if (way.movers != "a=tma b=tma" && left > 128) continue;
+      const int warps = (way.movers == "a=tma b=tma" ? tile.tma : tile.raw).warps;
+      if (tile.tile.m * tile.tile.n > plan::most_shared_sums * 32 * warps) continue;
+      for (const i64 parts : {2, 4, 8, 16}) {
+        for (const i64 k : {64 * parts - 24, 1096 + 8 * parts, 4096 + 72 * parts}) {
+          if (reduced && k > 1096) continue;
+          add({{136, 264, k},
+               Type::f16,
+               parts == 4 ? Type::f32 : Type::f16,
+               &inputs[way.a],
+               &inputs[way.b],
+               &outputs[static_cast<std::size_t>(random.whole(0, 6))],
+               way.a % 2 == 0 ? Edge::end : Edge::begin,
+               fmt::format("{}x{}x{} split=cluster({}) {}", tile.tile.m, tile.tile.n, tile.tile.k, parts, way.movers)});
+        }
       }
     }
   }

@@ -4,6 +4,7 @@
 
 #include <tilewright/tile/classes.hpp>
 #include <tilewright/tile/cuda/executor.hpp>
+#include <tilewright/tile/cuda/shared_sum.hpp>
 
 namespace tilewright::cuda {
 
@@ -15,6 +16,7 @@ struct Site {
   u32 shift = 0, foreign = 0, layer = 0;  // of its class of rows: see Classes
   const tile::Classes* phases = nullptr;  // of rows of K, and their maps
   const TensorMap* phase_maps = nullptr;
+  Share share = {};  // this block's of the program
 };
 
 /// A part of a sum: the indices of K whose rows of the right operand begin alike (tile/classes.hpp), one in every
@@ -53,8 +55,8 @@ struct Phase {
   }
 };
 
-/// This block of threads among those of its cluster, one or two. Two work on tiles one below the other, which have the
-/// right operand in common: each brings a half of it to both.
+/// This block of threads among those of its cluster that have programs of their own, one or two. Two work on tiles one
+/// below the other, which have the right operand in common: each brings a half of it to both.
 struct Pair {
   u32 blocks, own;
 };

@@ -27,6 +27,9 @@ struct Move {
 
 inline constexpr int most_moves = 4;
 
+/// A thread's sums that blocks may share: of programs with more, each has work enough, and no register is to spare.
+inline constexpr int most_shared_sums = 64;
+
 /// What the tensor memory accelerator knows of a matrix: the driver's CUtensorMap.
 struct alignas(64) TensorMap {
   unsigned long long words[16];
@@ -53,6 +56,7 @@ struct Config {
   int ring_bytes = 0;        // shared memory of a pipeline's stages
   int scratch_bytes = 0;     // and of everything else a program needs, behind them; Footprint counts both
   int teams = 1;             // programs that a block works on at once, if it has roles
+  bool shares = false;       // whether the blocks of a cluster may share a program's sums, if it has roles
 
   /// The threads that a program's values are distributed over.
   constexpr int threads() const { return warps * 32; }

@@ -24,6 +24,7 @@ struct Bytes {
 /// alone arrives as it lies in memory and stays so; the same where every second element of its rows is wanted.
 struct Need {
   Bytes direct, settling, left, left_second;
+  int sums = 0;  // a thread's, that are whole_sum's: blocks of threads may share them
 };
 
 /// What the operations of one kernel have registered. For: a type that names the kernel, its arguments and its warps.
@@ -39,6 +40,13 @@ struct Registry {
       need.settling.add(Settling);
       need.left.add(Left);
       need.left_second.add(Second);
+      return true;
+    }();
+  };
+  template <int Count>
+  struct Sums {
+    static inline const bool registered = [] {
+      need.sums = need.sums > Count ? need.sums : Count;
       return true;
     }();
   };
@@ -174,6 +182,11 @@ class Program : public tile::ProgramIds {
   template <int BK, class Produce, class Consume>
   void pipeline(tile::Steps<BK> steps, Produce& produce, Consume& consume) {
     run(produce(steps.step(0)), consume);
+  }
+  template <class T>
+  const T& whole_sum(const T& sums) {
+    static_cast<void>(Registry<For>::template Sums<T::Layout::row_slots * T::Layout::col_slots>::registered);
+    return sums;
   }
 
  private:

@@ -79,11 +79,12 @@ __device__ Step part_of(const Step& step, const Phase& phase) {
   return phase.part_of(step);
 }
 
-/// Calls function(phase, its steps, where its blocks are taken from) for each phase of a pipeline.
+/// Calls function(phase, its steps, where its blocks are taken from) for each phase of a pipeline. Without phases the
+/// steps are this block's share.
 template <Config C, int BK, class F>
 __device__ void each_phase(const Site& site, const tile::Steps<BK>& whole, const F& function) {
   if constexpr (!C.in_phases()) {
-    function(Undivided{}, early(whole, site.shift), site);
+    function(Undivided{}, site.share.of(early(whole, site.shift)), site);
   } else {
     const tile::Classes& c = *site.phases;
     // A rest of the shift takes a step of zeros, before which the sums move.
@@ -194,6 +195,13 @@ class Consumer : public Program<C> {
     });
     if constexpr (C.in_phases()) pass_turn();
   }
+  template <class T>
+  __device__ T whole_sum(T sums) const {
+    if constexpr (C.shares) {
+      if (site_.share.parts > 1) add_parts<C>(sums, site_.share);
+    }
+    return sums;
+  }
 
  private:
   /// A stage is given back when the products that read it are done: those of the step before, once this step's have
@@ -205,7 +213,7 @@ class Consumer : public Program<C> {
     if (left > 0) {
       ptx::barrier_wait(ring_.full(), ring_.parity);
       if constexpr (C.in_parts() && !C.in_phases()) {
-        if (site_.shift != 0) {
+        if (site_.shift != 0 && site_.share.part == 0) {
           Step::clear(first, ring_.slot(), site_);
           publish<C>();
         }
@@ -273,7 +281,7 @@ template <class Args>
 class Whole {
  public:
   __device__ Whole(const Args& args, const TensorMaps& maps, const tile::Grid& grid, const Order&)
-      : programs(static_cast<u32>(grid.programs())), args_(args), maps_(maps) {}
+      : programs(static_cast<u32>(grid.x)), args_(args), maps_(maps) {}
   const u32 programs;
   __device__ Site site(u32 number) const { return {number, {-1, -1}, {&maps_.of[0], &maps_.of[1]}}; }
   __device__ const Args& args(const Site&) const { return args_; }
@@ -288,7 +296,7 @@ template <class Args, bool Left>
 class InClasses {
  public:
   __device__ InClasses(const Parts<Args>& parts, const TensorMaps& maps, const tile::Grid& grid, const Order& order)
-      : programs(static_cast<u32>(grid.programs())), parts_(parts), maps_(maps), order_(order) {}
+      : programs(static_cast<u32>(grid.x)), parts_(parts), maps_(maps), order_(order) {}
   const u32 programs;
   __device__ Site site(u32 number) {
     const tile::Classes& c = parts_.classes;
@@ -321,7 +329,7 @@ template <class Args>
 class InPhases {
  public:
   __device__ InPhases(const Parts<Args>& parts, const TensorMaps& maps, const tile::Grid& grid, const Order& order)
-      : programs(static_cast<u32>(grid.programs())), parts_(parts), maps_(maps), order_(order) {}
+      : programs(static_cast<u32>(grid.x)), parts_(parts), maps_(maps), order_(order) {}
   const u32 programs;
   __device__ Site site(u32 number) {
     const u32 across = static_cast<u32>(cdiv(parts_.args.n, static_cast<i64>(parts_.columns)));
@@ -354,7 +362,8 @@ __device__ auto problem_of(const Parts<Args>& parts, const TensorMaps& maps, con
 }
 
 /// All programs of a kernel, shared out among the blocks of threads that are at work at once. args: the kernel's, or
-/// Parts of it.
+/// Parts of it. grid: programs along x; along y the parts of each one's sum, each for a block of a cluster. Then a block
+/// has one program.
 template <Config C, class Kernel, class Args>
 __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Order& order, const Args& args,
                           const TensorMaps& maps) {
@@ -365,7 +374,9 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
   static_assert(C.stages >= (copies_raw<C> ? 3 : 2), "cuda: a ring with fewer stages than are held at once");
   auto problem = problem_of<C>(args, maps, grid, order);
   RingOf<C> ring;
-  const Pair pair{ptx::blocks_in_cluster(), ptx::block_in_cluster()};
+  const u32 parts = C.shares ? static_cast<u32>(grid.y) : 1;
+  const Share share{parts > 1 ? ptx::block_in_cluster() : 0, parts};
+  const Pair pair{parts > 1 ? 1 : ptx::blocks_in_cluster(), parts > 1 ? 0 : ptx::block_in_cluster()};
   const u32 team = team_index<C>();
   const bool first = threadIdx.x == (C.teams > 1 || team == 0 ? 0 : C.threads());  // of its team
   ptx::let_next_begin();
@@ -388,8 +399,9 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
       if (C.move(0).via == Via::tma) ptx::prefetch_map(&maps.of[0]);
       if (C.move(1).via == Via::tma) ptx::prefetch_map(&maps.of[1]);
 #pragma unroll 1
-      for (u32 number = blockIdx.x; number < problem.programs; number += gridDim.x) {
-        const Site site = problem.site(number);
+      for (u32 number = blockIdx.x / parts; number < problem.programs; number += gridDim.x / parts) {
+        Site site = problem.site(number);
+        site.share = share;
         Producer<C> p(grid, order, site, ring, pair, first);
         kernel(p, problem.args(site));
       }
@@ -397,8 +409,9 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
   } else {
     if constexpr (unequal) ptx::take_registers<many>();
 #pragma unroll 1
-    for (u32 number = blockIdx.x, turn = 0; number < problem.programs; number += gridDim.x) {
-      const Site site = problem.site(number);
+    for (u32 number = blockIdx.x / parts, turn = 0; number < problem.programs; number += gridDim.x / parts) {
+      Site site = problem.site(number);
+      site.share = share;
       Counted<C> steps(grid, order, site);
       if (C.teams > 1) kernel(steps, problem.args(site));
       if (turn == team) {
@@ -412,6 +425,7 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
   }
   // A block's shared memory is there as long as the other one brings something to it.
   __syncwarp();
+  if (parts > 1 && team != 0) meet_sharers();
   ptx::cluster_barrier();
 }
 

@@ -93,6 +93,11 @@ __device__ inline void store_shared(u32 to, uint4 value) {
                "r"(value.w)
                : "memory");
 }
+__device__ inline void store_shared(u32 to, const float4& value) {
+  asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(to), "f"(value.x), "f"(value.y), "f"(value.z),
+               "f"(value.w)
+               : "memory");
+}
 __device__ inline void store_shared(u32 to, u16 value) {
   asm volatile("st.shared.b16 [%0], %1;" ::"r"(to), "h"(value) : "memory");
 }

@@ -91,6 +91,25 @@ __device__ inline u32 block_in_cluster() {
   asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
+// Memory of a block of the cluster, at an address of one's own.
+__device__ inline float4 load_of_block(u32 from, u32 block) {
+  float4 value;
+  asm volatile(
+      "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %4, %5;\n"
+      "ld.shared::cluster.v4.f32 {%0, %1, %2, %3}, [there];\n}"
+      : "=f"(value.x), "=f"(value.y), "=f"(value.z), "=f"(value.w)
+      : "r"(from), "r"(block)
+      : "memory");
+  return value;
+}
+__device__ inline void store_to_block(u32 to, u32 block, const float4& value) {
+  asm volatile(
+      "{\n.reg .b32 there;\nmapa.shared::cluster.u32 there, %0, %1;\n"
+      "st.shared::cluster.v4.f32 [there], {%2, %3, %4, %5};\n}" ::"r"(to),
+      "r"(block), "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w)
+      : "memory");
+}
+__device__ inline void end_thread() { asm volatile("exit;"); }
 /// A barrier of all threads of a cluster. A warp's come together.
 __device__ inline void cluster_barrier() {
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");

@@ -1,0 +1,71 @@
+#include "plan/gpu_clusters.hpp"
+
+#include <fmt/format.h>
+
+#include "plan/gpu_model.hpp"
+
+namespace tilewright::plan {
+namespace {
+
+constexpr i64 least_shared_steps = 4;  // of each part, where nobody asks for a split
+
+/// Whether an order takes tiles that are one below the other by twos.
+bool pairs_by_order(const Plan& plan) { return plan.order.kind == OrderKind::grouped && plan.order.group % 2 == 0; }
+
+/// What is missing for the blocks of a cluster to share a program's steps; empty if nothing is.
+std::string not_shared(const Problem& problem, const Plan& plan) {
+  if (!boxed(plan)) return "blocks that come by tma";
+  if (plan.cluster > 1) return "c1: a cluster shares a program's steps or an operand's blocks, not both";
+  if (b_in_phases(problem, plan)) return "a sum in one go, and b's rows come in phases";
+  const i64 steps = cdiv(problem.k, plan.tile.k);
+  if (plan.split.parts > steps) return fmt::format("a step for each part, and K = {} has {}", problem.k, steps);
+  const i64 sums = plan.tile.m * plan.tile.n / (plan.warps * 32);
+  if (sums > most_shared_sums) {
+    return fmt::format("threads with {} sums at most, and these have {}; use more warps or a smaller tile",
+                       most_shared_sums, sums);
+  }
+  return {};
+}
+
+}  // namespace
+
+bool in_pairs(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
+  if (!pairs_by_order(plan) || gpu.multiprocessors < 2) return false;
+  if (transposes(plan)) return tile_cols(problem, plan) % 2 == 0;
+  if (!a_in_classes(problem, plan)) return tile_rows(problem, plan) % 2 == 0;
+  const tile::Classes classes = classes_of(problem, plan);
+  const bool all_short = classes.longer == 0, even_short = classes.tiles_short % 2 == 0;
+  return even_short && (all_short || classes.tiles_long % 2 == 0);
+}
+
+Split best_split(const Problem& problem, Plan plan, const GpuDescription& gpu) {
+  Split best = plan.split;
+  double least = modelled_microseconds(problem, plan, gpu);
+  const i64 programs = tile_rows(problem, plan) * tile_cols(problem, plan);
+  for (const i64 parts : cluster_parts) {
+    plan.split = {SplitKind::cluster, parts};
+    if (programs > programs_at_once(plan, gpu) || parts * least_shared_steps > cdiv(problem.k, plan.tile.k)) break;
+    if (!not_shared(problem, plan).empty()) break;
+    if (const double time = modelled_microseconds(problem, plan, gpu); time < least) best = plan.split, least = time;
+  }
+  return best;
+}
+
+std::string cluster_rejection(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
+  if (plan.cluster > 1 && !pairs_by_order(plan)) {
+    return fmt::format("c{} wants tiles one below the other: order=grouped(G) with an even G", plan.cluster);
+  }
+  if (plan.cluster > 1 && !in_pairs(problem, plan, gpu)) {
+    return fmt::format(
+        "c{} wants an even number of tiles one below the other, in each class of rows, and two "
+        "multiprocessors",
+        plan.cluster);
+  }
+  if (plan.split.kind == SplitKind::cluster) {
+    const std::string reason = not_shared(problem, plan);
+    if (!reason.empty()) return fmt::format("split={} wants {}", to_string(plan.split), reason);
+  }
+  return {};
+}
+
+}  // namespace tilewright::plan
