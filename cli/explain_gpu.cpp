@@ -146,10 +146,11 @@ std::string text_of(const Facts& facts) {
                    : facts.col_classes > 1 ? fmt::format(" of every {} column", ordinal(facts.col_classes))
                                            : "",
                    plan.warps, plan.stages, plan.tile.k, transposes(plan) ? "; C is computed transposed" : ""));
-  if (const i64 steps = cdiv(facts.problem.k, plan.tile.k); plan.split.kind == SplitKind::cluster) {
-    line("split", fmt::format("{} blocks of threads share a program: each sums {} of its {} blocks of K at most; the "
-                              "parts are added in order, in shared memory",
-                              plan.split.parts, cdiv(steps, plan.split.parts), steps));
+  const i64 sharers = plan::blocks_of_program(plan);
+  if (sharers > 1) {
+    line("split", fmt::format("{} blocks of threads share a program: each sums consecutive ones of its {} blocks of K, "
+                              "and the parts are added in order, in shared memory",
+                              sharers, cdiv(facts.problem.k, plan.tile.k)));
   }
   if (plan.packing.any()) {
     line("workspace", fmt::format("{} bytes, for copies whose rows start at multiples of 128 bytes",
@@ -160,14 +161,15 @@ std::string text_of(const Facts& facts) {
   line("grid",
        fmt::format("{} x {} = {} programs{}, {} wave{} over {} multiprocessors, {:.1f} % of what they compute is in C",
                    grouped(facts.tile_rows), grouped(facts.tile_cols), grouped(facts.programs()),
-                   plan.split.parts > 1 ? fmt::format(" of {} blocks", plan.split.parts) : "", grouped(facts.waves()),
+                   sharers > 1 ? fmt::format(" of {} blocks", sharers) : "", grouped(facts.waves()),
                    facts.waves() == 1 ? "" : "s", facts.device.multiprocessors, 100 * facts.useful()));
   text += "\nCandidates, modelled (they rank plans; nothing here is measured)\n";
   const auto name_of_plan = [](const Plan& p) {
-    return fmt::format(
-        "{}x{}x{} w{} s{}{}{}{}{}{}", p.tile.m, p.tile.n, p.tile.k, p.warps, p.stages,
-        p.teams > 1 ? fmt::format(" t{}", p.teams) : "", p.cluster > 1 ? fmt::format(" c{}", p.cluster) : "",
-        p.split.parts > 1 ? " " + to_string(p.split) : "", p.packing.any() ? " " : "", to_string(p.packing));
+    return fmt::format("{}x{}x{} w{} s{}{}{}{}{}{}", p.tile.m, p.tile.n, p.tile.k, p.warps, p.stages,
+                       p.teams > 1 ? fmt::format(" t{}", p.teams) : "",
+                       p.cluster > 1 ? fmt::format(" c{}", p.cluster) : "",
+                       plan::blocks_of_program(p) > 1 ? " " + to_string(p.split) : "", p.packing.any() ? " " : "",
+                       to_string(p.packing));
   };
   std::size_t width = 22;
   for (const Candidate& candidate : facts.choice.candidates)
@@ -205,7 +207,7 @@ Json json_of(const Facts& facts) {
           {"col_classes", facts.col_classes},
           {"transposed", transposes(facts.choice.plan)},
           {"programs", facts.programs()},
-          {"parts", facts.choice.plan.split.parts},
+          {"parts", plan::blocks_of_program(facts.choice.plan)},
           {"waves", facts.waves()},
           {"useful", facts.useful()},
           {"candidates", candidates}};

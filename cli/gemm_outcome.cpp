@@ -15,14 +15,14 @@ std::string operand_line(std::string_view name, const Operand& operand) {
 }
 
 /// What a verdict on very long sums does not say; nothing while the bound is a small part of |A||B|.
-std::optional<std::string> long_sum_note(i64 k) {
+std::optional<std::string> long_sum_note(i64 k, bool on_gpu) {
   constexpr double worth_saying = 0.1;
   const double relative = verification::sum_error(k).relative;
   if (!(relative > worth_saying)) return std::nullopt;
   return fmt::format(
-      "note: K = {} is so long a sum that the bound allows {} % of |A||B|; a split K (--plan \"split=split_k(64)\", "
-      "with a --workspace) sums shorter parts",
-      grouped(k), grouped(static_cast<i64>(relative * 100 + 0.5)));
+      "note: K = {} is so long a sum that the bound allows {} % of |A||B|; a split K (--plan {}) sums shorter parts",
+      grouped(k), grouped(static_cast<i64>(relative * 100 + 0.5)),
+      on_gpu ? "\"split=cluster(16)\"" : "\"split=split_k(64)\", with a --workspace");
 }
 
 /// What a verdict on sums beyond the result's type does not say.
@@ -38,7 +38,7 @@ std::optional<std::string> overflow_note(const Outcome& outcome) {
 /// All notes in one text, one after the other; nothing without any.
 std::optional<std::string> notes(const Outcome& outcome) {
   std::optional<std::string> text = overflow_note(outcome);
-  const std::optional<std::string> other = long_sum_note(outcome.a.view.cols);
+  const std::optional<std::string> other = long_sum_note(outcome.a.view.cols, outcome.gpu.has_value());
   if (!text) return other;
   if (other) text->append(". ").append(*other);
   return text;

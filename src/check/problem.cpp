@@ -25,7 +25,7 @@ Report check_tile(const MatrixView& a, const MatrixView& b, const MutableMatrixV
   const i64 tile_count = cdiv(c.rows, Shape.m) * cdiv(c.cols, Shape.n);
   std::vector<Buffer> buffers = {buffer_of("a", Role::input, a), buffer_of("b", Role::input, b),
                                  buffer_of("c", Role::output, c)};
-  if (plan.split.kind == SplitKind::none) {
+  if (plan.split.kind != SplitKind::split_k) {
     const programs::GemmArgs<In, Out> args{
         c.rows, c.cols, a.cols, kernel_matrix<const In>(a), kernel_matrix<const In>(b), kernel_matrix<Out>(c)};
     return check(programs::Gemm<tiles>{}, {tile_count}, args, std::move(buffers), {product(a, b, c)}, plan.order,

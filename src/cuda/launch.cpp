@@ -276,8 +276,10 @@ Loaded load_kernel(const KernelText& text, const Launch& how, const detail::Need
 }
 
 void share_programs(Loaded& loaded, unsigned parts) {
-  constexpr unsigned portable = 8;  // what every device has
+  constexpr unsigned portable = 8;  // larger clusters are asked for
   if (parts > portable) {
+    const CurrentDevice current(loaded.device);
+    const RelaxedCapture relaxed;
     check(driver().func_set_attribute(loaded.function, FunctionAttribute::any_cluster_size, 1),
           fmt::format("cuFuncSetAttribute(clusters of {})", parts));
   }

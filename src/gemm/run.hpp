@@ -27,7 +27,7 @@ void run_tile(const Plan& plan, const MatrixView& a, const MatrixView& b, const 
   constexpr programs::Tiles tiles{static_cast<int>(Shape.m), static_cast<int>(Shape.n), static_cast<int>(Shape.k)};
   const i64 tile_count = cdiv(c.rows, Shape.m) * cdiv(c.cols, Shape.n);
   cpu::Launch how{{tile_count, plan.split.parts, 1}, plan.order, plan.mma, threads, plan.a, plan.b, true};
-  if (plan.split.kind == SplitKind::none) {
+  if (plan.split.kind != SplitKind::split_k) {
     cpu::launch(programs::Gemm<tiles>{}, how,
                 programs::GemmArgs<In, Out>{c.rows, c.cols, a.cols, kernel_matrix<const In>(a),
                                             kernel_matrix<const In>(b), kernel_matrix<Out>(c)});

@@ -13,6 +13,7 @@
 #include "cuda/pack.hpp"
 #include "cuda/row_copy.hpp"
 #include "cuda/tensor_map.hpp"
+#include "plan/gpu_clusters.hpp"
 #include "plan/gpu_model.hpp"
 #include "plan/gpu_planner.hpp"
 
@@ -129,8 +130,8 @@ Ready make_ready(const Key& key, const MatrixView& a, const MatrixView& b, const
   kernel.how.device = key.device;
   std::copy_n(kernel.how.moves, 2, ready.moves);
   ready.loaded = cuda::load_kernel(kernel.text, kernel.how, kernel.needs, kernel.kernel_bytes, kernel.args_bytes);
-  if (plan.split.kind == SplitKind::cluster) {
-    cuda::share_programs(ready.loaded, static_cast<unsigned>(plan.split.parts));
+  if (const i64 blocks = plan::blocks_of_program(plan); blocks > 1) {
+    cuda::share_programs(ready.loaded, static_cast<unsigned>(blocks));
   } else {
     ready.loaded.cluster = static_cast<unsigned>(plan.cluster);
   }
@@ -204,7 +205,7 @@ void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, 
   if (ready.boxed) ready.map(product);
   const CudaArgs args = cuda_args(product.left, product.right, product.out);
   const void* const given = ready.parts ? static_cast<const void*>(ready.parts.get()) : &args;
-  cuda::enqueue(ready.loaded, {ready.tiles, ready.plan.split.parts}, ready.plan.order, options.stream,
+  cuda::enqueue(ready.loaded, {ready.tiles, plan::blocks_of_program(ready.plan)}, ready.plan.order, options.stream,
                 epilogue.type.empty() ? &plain : epilogue.object, given, &ready.maps);
 }
 

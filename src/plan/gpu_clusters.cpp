@@ -13,8 +13,12 @@ constexpr i64 least_shared_steps = 4;  // of each part, where nobody asks for a 
 bool pairs_by_order(const Plan& plan) { return plan.order.kind == OrderKind::grouped && plan.order.group % 2 == 0; }
 
 /// What is missing for the blocks of a cluster to share a program's steps; empty if nothing is.
-std::string not_shared(const Problem& problem, const Plan& plan) {
-  if (!boxed(plan)) return "blocks that come by tma";
+std::string not_shared(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
+  if (!boxed(plan)) return "blocks that come by tma: compute capability 9.0, f16 or bf16";
+  if (programs_at_once(plan, gpu) == 0) {
+    return fmt::format("a larger device: clusters of {} are not taken to fit one of {} multiprocessors",
+                       plan.split.parts, gpu.multiprocessors);
+  }
   if (plan.cluster > 1) return "c1: a cluster shares a program's steps or an operand's blocks, not both";
   if (b_in_phases(problem, plan)) return "a sum in one go, and b's rows come in phases";
   const i64 steps = cdiv(problem.k, plan.tile.k);
@@ -40,12 +44,13 @@ bool in_pairs(const Problem& problem, const Plan& plan, const GpuDescription& gp
 
 Split best_split(const Problem& problem, Plan plan, const GpuDescription& gpu) {
   Split best = plan.split;
+  if (!boxed(plan)) return best;
   double least = modelled_microseconds(problem, plan, gpu);
   const i64 programs = tile_rows(problem, plan) * tile_cols(problem, plan);
   for (const i64 parts : cluster_parts) {
     plan.split = {SplitKind::cluster, parts};
     if (programs > programs_at_once(plan, gpu) || parts * least_shared_steps > cdiv(problem.k, plan.tile.k)) break;
-    if (!not_shared(problem, plan).empty()) break;
+    if (!not_shared(problem, plan, gpu).empty()) break;
     if (const double time = modelled_microseconds(problem, plan, gpu); time < least) best = plan.split, least = time;
   }
   return best;
@@ -62,7 +67,7 @@ std::string cluster_rejection(const Problem& problem, const Plan& plan, const Gp
         plan.cluster);
   }
   if (plan.split.kind == SplitKind::cluster) {
-    const std::string reason = not_shared(problem, plan);
+    const std::string reason = not_shared(problem, plan, gpu);
     if (!reason.empty()) return fmt::format("split={} wants {}", to_string(plan.split), reason);
   }
   return {};

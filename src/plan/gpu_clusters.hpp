@@ -2,7 +2,6 @@
 // their programs once (c2), or several that share one program's sum (split=cluster(S)).
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <string>
 
@@ -17,11 +16,17 @@ bool in_pairs(const Problem& problem, const Plan& plan, const GpuDescription& gp
 /// The blocks of a cluster that may share a sum, and a thread's sums of a program that is shared, at most.
 inline constexpr std::array<i64, 4> cluster_parts = {2, 4, 8, 16};
 inline constexpr i64 most_shared_sums = 64;
-/// How many programs run at once under a plan, one a block or one a cluster. A cluster lies within a part of the device
-/// of 16 or 18 multiprocessors: an H200, which has 132, takes 66 clusters of 2, 30 of 4, 15 of 8 and 7 of 16.
+/// The blocks of threads that share each program of a plan.
+constexpr i64 blocks_of_program(const Plan& plan) {
+  return plan.split.kind == SplitKind::cluster ? plan.split.parts : 1;
+}
+/// How many programs run at once under a plan; 0 if not one does. A cluster lies within a part of the device of up to
+/// 18 multiprocessors: an H200, which has 132, takes 66 clusters of 2, 30 of 4, 15 of 8 and 7 of 16. More than 8 blocks
+/// a cluster are not for every device: large ones are taken to have them.
 constexpr i64 programs_at_once(const Plan& plan, const GpuDescription& gpu) {
-  const i64 parts = plan.split.kind == SplitKind::cluster ? plan.split.parts : 1;
-  return std::max<i64>(1, (parts > 2 ? gpu.multiprocessors * 9 / 10 : gpu.multiprocessors) / parts);
+  const i64 blocks = blocks_of_program(plan);
+  if (blocks > 8 && gpu.multiprocessors < 8 * blocks) return 0;
+  return (blocks > 2 ? gpu.multiprocessors * 9 / 10 : gpu.multiprocessors) / blocks;
 }
 /// The split that leaves fewer multiprocessors without work, where programs are few: the best by the model.
 Split best_split(const Problem& problem, Plan plan, const GpuDescription& gpu);

@@ -12,8 +12,8 @@ namespace {
 // kernels. They rank plans and do not predict.
 constexpr double launch_time = 3;
 constexpr double memory_rate = 4.2e6, raw_memory_rate = 3.15e6, copy_rate = 1.5e6;
-// Of plans by tma: a step, however small; a multiplication where tensor cores are at the card's power limit, a byte of a step's blocks on its
-// way into one multiprocessor, and an output whose store nothing hides.
+// Of plans by tma: a step, however small; a multiplication where tensor cores are at the card's power limit, a byte of
+// a step's blocks on its way into one multiprocessor, and an output whose store nothing hides.
 constexpr double least_step_time = 0.18, boxed_multiply_time = 0.4 / (128 * 128 * 64), boxed_byte_time = 0.9e-5;
 constexpr double boxed_store_time = 2.5 / (128 * 256);
 // A byte of rows that come by classes takes as long as so many others, and so does one of rows that begin inside of
@@ -70,8 +70,8 @@ struct Amounts {
 
 /// Of a plan by tma: multiprocessors take programs in rounds. Small boxes do not reach the memory's rate.
 double boxed_microseconds(const Amounts& of, const Plan& plan, const GpuDescription& gpu) {
-  const auto parts = static_cast<double>(plan.split.parts);
-  const double rounds = std::ceil(of.programs / static_cast<double>(programs_at_once(plan, gpu)));
+  const auto parts = static_cast<double>(blocks_of_program(plan));
+  const double rounds = std::ceil(of.programs / static_cast<double>(std::max<i64>(programs_at_once(plan, gpu), 1)));
   const double edges = static_cast<double>(plan.tile.m + plan.tile.n);
   const double rate = plan.a != plan.b ? raw_memory_rate : memory_rate * edges / (edges + 64);
   const double shared_rate = parts == 2 ? rate * two_parts_rate : rate;

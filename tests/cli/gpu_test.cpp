@@ -106,6 +106,13 @@ TEST_F(CommandGpu, ExplainSpeaksOfAGpuThatIsHereOrAssumed) {
   folder.shell("$T " + problem + " --json >o.json");
   folder.python(
       "o = json.load(open('o.json')); assert o['target'] == 'cuda' and o['programs'] > 0 and o['candidates']");
+  // Few programs share their steps.
+  const std::string few = "explain --m 64 --n 64 --k 65536 --target cuda";
+  const Ran shared = without_gpu(few);
+  for (const char* const words : {"split=cluster(16)", "16 blocks of threads share a program", "its 1024 blocks of K",
+                                  "1 programs of 16 blocks, 1 wave", "w4 s12 t2 cluster(16)"}) {
+    EXPECT_TRUE(contains(shared.out, words)) << words << "\n" << shared.out;
+  }
   const Ran mixed = folder.shell("$T " + problem + " --threads 3");
   EXPECT_EQ(mixed.status, 2);
   EXPECT_TRUE(contains(mixed.err, "--threads speaks of the target cpu")) << mixed.err;

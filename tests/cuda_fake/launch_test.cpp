@@ -142,6 +142,18 @@ TEST_F(FakeDriver, TheBlocksOfAClusterShareAProgram) {
   p.multiply(whole);
   EXPECT_EQ(last_cluster(), 1);
   EXPECT_EQ(last_blocks(), 16);
+  whole.plan.split = Split{SplitKind::none, 3};
+  p.multiply(whole);
+  EXPECT_EQ(last_blocks(), 16) << "of no split there are no parts";
+}
+
+TEST_F(FakeDriver, LargeClustersAreAskedFor) {
+  const Product p{1024};
+  GemmOptions options;
+  options.plan = parse_plan("64x64x64 split=cluster(16)");
+  cuda::use_kernel_pack(write_pack({{"g", unit_of(p, options), "sm_90a", image("packed")}}).string());
+  p.multiply(options);
+  EXPECT_EQ(last_cluster(), 16);
 }
 
 // A kernel in roles waits for the one before it; others, and older drivers, do not know how.

@@ -27,7 +27,7 @@
 namespace {
 
 constexpr int success = 0, invalid_value = 1, invalid_device = 101, invalid_context = 201, no_binary = 209,
-              not_found = 500, not_supported = 801;
+              not_found = 500, not_supported = 801, invalid_cluster_size = 912;
 
 std::mutex mutex;
 struct Block {
@@ -37,7 +37,7 @@ struct Block {
 std::map<unsigned long long, Block> memory;  // of the devices, by address
 std::deque<std::string> modules;
 std::atomic<long> launches = 0, loads = 0;
-std::atomic<const void*> last_function = nullptr;
+std::atomic<const void*> last_function = nullptr, large_clusters = nullptr;  // the latter, of the function that may
 std::atomic<int> last_device = -1, last_blocks = 0, last_cluster = 0, last_early = 0;
 int contexts[8];                          // a device's context is the address of its own
 thread_local std::vector<void*> current;  // the last one is current
@@ -109,6 +109,7 @@ int current_device() { return current.empty() ? -1 : static_cast<int>(static_cas
 /// The grid's first axis is shared out in clusters of so many blocks.
 int launch(void* function, unsigned blocks, unsigned cluster, bool early, unsigned shared_bytes, void** parameters) {
   if (blocks == 0 || cluster == 0 || blocks % cluster != 0) return invalid_value;
+  if (cluster > 8 && function != large_clusters) return invalid_cluster_size;
   const std::string& image = *static_cast<const std::string*>(function);
   if (const char* const product = std::getenv("FAKE_PRODUCT")) {
     if (image.starts_with("copy of rows")) {
@@ -244,7 +245,11 @@ int cuTensorMapEncodeTiled(void* map, int, unsigned axes, const void* address, c
   return success;
 }
 int cuFuncGetAttribute(int* value, int, void*) { return *value = 0, success; }
-int cuFuncSetAttribute(void*, int, int) { return success; }
+int cuFuncSetAttribute(void* function, int attribute, int value) {
+  if (current_device() < 0) return invalid_context;
+  if (attribute == 14 && value != 0) large_clusters = function;
+  return success;
+}
 int cuLaunchKernel(void* function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned,
                    unsigned shared_bytes, void*, void** parameters, void**) {
   return launch(function, blocks, 1, false, shared_bytes, parameters);

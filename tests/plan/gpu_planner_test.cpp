@@ -109,6 +109,11 @@ TEST(GpuPlanner, TheBlocksOfAClusterShareTheStepsOfFewPrograms) {
   constexpr LayoutClass odd_k{UnitAxis::k, 2, true, false}, odd_n{UnitAxis::mn, 2, true, false};
   EXPECT_EQ(parts(problem(64, 64, 65536, odd_k, aligned)), 16) << "rows that stay raw";
   EXPECT_EQ(parts(problem(256, 256, 16384, across, odd_n), "a=realign b=tma"), 1) << "rows of K in phases";
+  const auto on = [](i64 multiprocessors) { return GpuDescription{multiprocessors, 227 << 10, true}; };
+  EXPECT_EQ(parts(problem(64, 64, 65536), "64x64x64", on(114)), 8) << "clusters of 16 are for large devices";
+  EXPECT_EQ(parts(problem(64, 64, 65536), "64x64x64", on(16)), 8);
+  EXPECT_EQ(parts(problem(64, 64, 65536), "64x64x64", on(8)), 4);
+  EXPECT_EQ(parts(problem(64, 64, 65536), "64x64x64", on(1)), 1);
   // A text names its split, and asks for it again.
   const Plan plan = choose_gpu_plan(problem(64, 2112, 7168), {}, large).plan;
   EXPECT_EQ(plan.split.kind, SplitKind::cluster);
@@ -196,6 +201,8 @@ TEST(GpuPlanner, RefusesWhatNoGpuCanDoWithTheReason) {
   refused("split=split_k(2)", ErrorCode::plan_unavailable, "Use split=cluster(S) or split=none");
   refused("split=cluster(3)", ErrorCode::plan_value, "split=cluster(3): a cluster sums 2, 4, 8 or 16 parts");
   refused("64x64x64 split=cluster(16)", ErrorCode::plan_unavailable, "a step for each part, and K = 512 has 8");
+  refused("64x64x64 split=cluster(2)", ErrorCode::plan_unavailable, "fit one of 1 multiprocessors",
+          problem(512, 512, 512), {1, 227 << 10, true});
   refused("64x64x64 a=async_copy split=cluster(2)", ErrorCode::plan_unavailable, "blocks that come by tma");
   refused("64x64x64 c2 split=cluster(2)", ErrorCode::plan_unavailable, "split=cluster(2) wants c1");
   refused("128x256x64 split=cluster(2)", ErrorCode::plan_unavailable,

@@ -127,8 +127,8 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
       }
     }
   }
-  // Rows that start anywhere beside boxes: those of A, or columns of B, by classes, or the left operand's as they lie in memory. Extents of an
-  // operand that is to come in boxes of its own are multiples of 8.
+  // Rows that start anywhere beside boxes: those of A, or columns of B, by classes, or the left operand's as they lie in
+  // memory. Extents of an operand that is to come in boxes of its own are multiples of 8.
   enum : std::size_t {
     packed,
     by_1,

@@ -5,7 +5,8 @@
 // up to C.stages steps ahead, also across programs: a block of threads works on one program after the other, and while
 // the last ones are stored the next ones' blocks arrive. With two teams of consumers, the programs are theirs in turn:
 // while one stores, the other multiplies. A left operand that stays as it lies in memory (rows.hpp) is copied by all
-// threads of the producer's four warps.
+// threads of the producer's four warps. Where programs are few, the blocks of a cluster share the steps of one, and all
+// of their threads meet while its sums are added up (shared_sum.hpp).
 //
 // Products are not waited for before the next step's are begun: the tensor cores have work at all times.
 // Start at run_roles().
@@ -362,8 +363,8 @@ __device__ auto problem_of(const Parts<Args>& parts, const TensorMaps& maps, con
 }
 
 /// All programs of a kernel, shared out among the blocks of threads that are at work at once. args: the kernel's, or
-/// Parts of it. grid: programs along x; along y the parts of each one's sum, each for a block of a cluster. Then a block
-/// has one program.
+/// Parts of it. grid: programs along x; along y the parts of each one's sum, each for a block of a cluster. Then a
+/// block has one program.
 template <Config C, class Kernel, class Args>
 __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Order& order, const Args& args,
                           const TensorMaps& maps) {
@@ -423,7 +424,8 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
       turn = turn + 1 == C.teams ? 0 : turn + 1;
     }
   }
-  // A block's shared memory is there as long as the other one brings something to it.
+  // A block's shared memory is there as long as others bring something to it or read it. Those that hold no sums wait
+  // where team 0's are added up.
   __syncwarp();
   if (parts > 1 && team != 0) meet_sharers();
   ptx::cluster_barrier();

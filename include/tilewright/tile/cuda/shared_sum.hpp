@@ -66,8 +66,8 @@ __device__ void add_parts(T& sums, const Share& share) {
   if (share.part != 0) ptx::end_thread();
 #pragma unroll
   for (int chunk = 0; chunk < chunks; ++chunk) {
-    const float4 whole = ptx::load_of_block(own + static_cast<u32>(chunk * apart), 0);
-    value(chunk, 0) = whole.x, value(chunk, 1) = whole.y, value(chunk, 2) = whole.z, value(chunk, 3) = whole.w;
+    const float4 sum = ptx::load_of_block(own + static_cast<u32>(chunk * apart), 0);
+    value(chunk, 0) = sum.x, value(chunk, 1) = sum.y, value(chunk, 2) = sum.z, value(chunk, 3) = sum.w;
   }
 }
 
