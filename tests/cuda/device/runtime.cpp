@@ -42,12 +42,14 @@ struct Product {
   }
 };
 
-std::string repeats(Worker& worker, int count) {
+/// multiply(product): enqueues it.
+template <class Multiply>
+std::string repeats(Worker& worker, int count, const Multiply& multiply) {
   Product p(worker);
   std::vector<std::uint32_t> first;
   for (int n = 0; n < count; ++n) {
     p.c.fill_output();
-    launch(p.a.view(), p.b.view(), p.c.view(), worker.stream);
+    multiply(p);
     p.c.download();
     const std::vector<std::uint32_t> bits = oracle::bits_of(p.c.cells());
     if (n == 0) first = bits;
@@ -213,7 +215,19 @@ std::string far_apart(Worker& worker) {
 }  // namespace
 
 void add_runtime_cases(std::vector<Case>& cases, bool reduced) {
-  cases.push_back({"runtime.repeats", [=](Worker& worker) { return repeats(worker, reduced ? 3 : 1000); }});
+  const int times = reduced ? 3 : 1000;
+  cases.push_back({"runtime.repeats", [=](Worker& worker) {
+                     return repeats(worker, times, [&](const Product& p) {
+                       launch(p.a.view(), p.b.view(), p.c.view(), worker.stream);
+                     });
+                   }});
+  cases.push_back({"runtime.repeats split=cluster(4)", [=](Worker& worker) {
+                     GemmOptions options;
+                     options.plan = parse_plan("64x64x64 split=cluster(4)");
+                     options.stream = worker.stream;
+                     return repeats(worker, times,
+                                    [&](const Product& p) { gemm_into(p.a.view(), p.b.view(), p.c.view(), options); });
+                   }});
   cases.push_back({"runtime.current_device", current_device});
   cases.push_back({"runtime.refused", refused});
   if (reduced) return;
@@ -223,6 +237,12 @@ void add_runtime_cases(std::vector<Case>& cases, bool reduced) {
       cases.push_back({fmt::format("runtime.chain {} {}", extent, plan),
                        [=](Worker& worker) { return chain(worker, extent, plan); }});
     }
+  }
+  // Few programs and many, whose blocks share their steps.
+  for (const i64 extent : {256, 1001, 1024}) {
+    const char* const plan = "64x64x64 split=cluster(4)";
+    cases.push_back({fmt::format("runtime.chain {} {}", extent, plan),
+                     [=](Worker& worker) { return chain(worker, extent, plan); }});
   }
   cases.push_back({"runtime.chain 1001 pack", [](Worker& worker) { return chain(worker, 1001, "pack(a,b)"); }});
   cases.push_back({"runtime.far_apart", far_apart});
