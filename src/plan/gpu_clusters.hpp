@@ -15,7 +15,7 @@ bool in_pairs(const Problem& problem, const Plan& plan, const GpuDescription& gp
 
 /// The blocks of a cluster that may share a sum, and a thread's sums of a program that is shared, at most.
 inline constexpr std::array<i64, 4> cluster_parts = {2, 4, 8, 16};
-inline constexpr i64 most_shared_sums = 64;
+inline constexpr i64 most_shared_sums = 32;
 /// The blocks of threads that share each program of a plan.
 constexpr i64 blocks_of_program(const Plan& plan) {
   return plan.split.kind == SplitKind::cluster ? plan.split.parts : 1;

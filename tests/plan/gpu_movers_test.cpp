@@ -108,7 +108,7 @@ TEST(GpuMovers, FewRowsStayRawBesideClassesOfColumns) {
   };
   constexpr LayoutClass one_row{UnitAxis::both, 16};
   EXPECT_EQ(to_string(plan_of(1, 6144, one_row)),
-            "64x128x64 w4 s7 t2 c1 order=grouped(8) split=cluster(2) a=realign b=tma mma=wgmma");
+            "64x64x64 w4 s10 t2 c1 order=grouped(8) split=none a=realign b=tma mma=wgmma");
   EXPECT_EQ(plan_of(1, 28672, one_row).tile, (TileShape{64, 128, 64}));
   EXPECT_EQ(plan_of(64, 4096, odd).tile, (TileShape{64, 64, 64}));
   EXPECT_EQ(movers_text(plan_of(1024, 4096, odd)), "a=tma b=realign");

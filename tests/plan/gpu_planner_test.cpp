@@ -206,7 +206,7 @@ TEST(GpuPlanner, RefusesWhatNoGpuCanDoWithTheReason) {
   refused("64x64x64 a=async_copy split=cluster(2)", ErrorCode::plan_unavailable, "blocks that come by tma");
   refused("64x64x64 c2 split=cluster(2)", ErrorCode::plan_unavailable, "split=cluster(2) wants c1");
   refused("128x256x64 split=cluster(2)", ErrorCode::plan_unavailable,
-          "threads with 64 sums at most, and these have 128");
+          "threads with 32 sums at most, and these have 128");
   refused("64x128x64 a=realign b=tma split=cluster(2)", ErrorCode::plan_unavailable, "b's rows come in phases",
           problem(512, 512, 512, across, {UnitAxis::mn, 2, true, false}));
   refused("a=pack", ErrorCode::plan_unavailable, "a=gather");

@@ -28,7 +28,7 @@ struct Move {
 inline constexpr int most_moves = 4;
 
 /// A thread's sums that blocks may share: of programs with more, each has work enough, and no register is to spare.
-inline constexpr int most_shared_sums = 64;
+inline constexpr int most_shared_sums = 32;
 
 /// What the tensor memory accelerator knows of a matrix: the driver's CUtensorMap.
 struct alignas(64) TensorMap {
