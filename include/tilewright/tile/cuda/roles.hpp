@@ -197,10 +197,8 @@ class Consumer : public Program<C> {
     if constexpr (C.in_phases()) pass_turn();
   }
   template <class T>
-  __device__ T whole_sum(T sums) const {
-    if constexpr (C.shares) {
-      if (site_.share.parts > 1) add_parts<C>(sums, site_.share);
-    }
+  __device__ T whole_sum(T sums) const requires(C.shares) {
+    if (site_.share.parts > 1) add_parts<C>(sums, site_.share);
     return sums;
   }
 
