@@ -1,6 +1,8 @@
 #include "cli/explain_gpu.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <memory>
 #include <optional>
 
 #include <fmt/format.h>
@@ -13,10 +15,12 @@
 #include "cuda/loaded.hpp"
 #include "cuda/pack.hpp"
 #include "gemm/cuda_kernel.hpp"
+#include "gemm/rest.hpp"
 #include "gemm/turned.hpp"
 #include "plan/facts.hpp"
 #include "plan/gpu_clusters.hpp"
 #include "plan/gpu_planner.hpp"
+#include "plan/gpu_rest.hpp"
 #include "plan/number.hpp"
 
 namespace tilewright::cli {
@@ -25,6 +29,7 @@ namespace {
 struct Facts {
   PlannedGpu device;
   Problem problem;
+  Problem own;  // what the plan multiplies: copies, and what is before the rest
   PlanChoice choice;
   std::string a_mover, b_mover;
   i64 tile_rows = 0, tile_cols = 0;
@@ -33,6 +38,7 @@ struct Facts {
   bool phases = false;                // B's rows come by classes, all of them to every program
   int shared_bytes = 0;               // of a program
   std::optional<cuda::Cubin> packed;  // the kernel, if the pack has it
+  std::unique_ptr<Facts> rest;        // of C, where the plan leaves one
 
   i64 programs() const { return tile_rows * tile_cols; }
   i64 waves() const { return cdiv(programs(), plan::programs_at_once(choice.plan, device.description())); }
@@ -40,7 +46,7 @@ struct Facts {
   double useful() const {
     const double computed =
         static_cast<double>(tile_rows * choice.plan.tile.m) * static_cast<double>(tile_cols * choice.plan.tile.n);
-    return computed > 0 ? static_cast<double>(problem.m) * static_cast<double>(problem.n) / computed : 1;
+    return computed > 0 ? static_cast<double>(own.m) * static_cast<double>(own.n) / computed : 1;
   }
 };
 
@@ -79,20 +85,28 @@ Facts facts_of(const MatrixView& given_a, const MatrixView& given_b, const Matri
   plan::check_offsets('a', given_a);
   plan::check_offsets('b', given_b);
   plan::check_offsets('c', given_c);
-  const auto [a, b, c] = gemm_detail::turned(
-      given_a, given_b, {nullptr, given_c.type, given_c.rows, given_c.cols, given_c.row_stride, given_c.col_stride});
+  const auto [a, b, c] = gemm_detail::turned(given_a, given_b,
+                                             {const_cast<void*>(given_c.data), given_c.type, given_c.rows, given_c.cols,
+                                              given_c.row_stride, given_c.col_stride});
   Facts facts;
   facts.device = planned_gpu();
   facts.problem = problem_of(a, b, c);
   facts.choice = plan::choose_gpu_plan(facts.problem, request, facts.device.description(), workspace_bytes);
   const Plan& plan = facts.choice.plan;
-  const Problem multiplied = plan::as_packed(facts.problem, plan.packing);
-  facts.tile_rows = plan::tile_rows(multiplied, plan);
-  facts.tile_cols = plan::tile_cols(multiplied, plan);
-  facts.phases = plan::b_in_phases(multiplied, plan);
-  (plan::b_in_classes(multiplied, plan) ? facts.col_classes : facts.row_classes) =
-      plan::classes_of(multiplied, plan).count();
-  const gemm_detail::Operands operands = gemm_detail::packed_operands(facts.problem, plan.packing, {a, b}, nullptr);
+  facts.own = plan::without_rest(plan::as_packed(facts.problem, plan.packing), plan.rest);
+  facts.tile_rows = plan::tile_rows(facts.own, plan);
+  facts.tile_cols = plan::tile_cols(facts.own, plan);
+  facts.phases = plan::b_in_phases(facts.own, plan);
+  (plan::b_in_classes(facts.own, plan) ? facts.col_classes : facts.row_classes) =
+      plan::classes_of(facts.own, plan).count();
+  const auto [own, rest] = gemm_detail::parts_of(plan.rest, a, b, c);
+  if (plan.rest.any()) {
+    PlanRequest alone;
+    alone.rest = Rest{};
+    facts.rest = std::make_unique<Facts>(facts_of(rest.a, rest.b, rest.c, alone, 0));
+  }
+  const gemm_detail::Operands operands =
+      gemm_detail::packed_operands(facts.problem, plan.packing, {own.a, own.b}, nullptr);
   const gemm_detail::CudaKernel kernel = gemm_detail::cuda_kernel(plan, operands.a, operands.b, c.type);
   // Of the transposed product, the left operand is B transposed.
   const bool swapped = transposes(plan), boxed = plan.a == Mover::tma || plan.b == Mover::tma;
@@ -163,13 +177,23 @@ std::string text_of(const Facts& facts) {
                    grouped(facts.tile_rows), grouped(facts.tile_cols), grouped(facts.programs()),
                    sharers > 1 ? fmt::format(" of {} blocks", sharers) : "", grouped(facts.waves()),
                    facts.waves() == 1 ? "" : "s", facts.device.multiprocessors, 100 * facts.useful()));
+  if (facts.rest) {
+    const Facts& rest = *facts.rest;
+    const bool rows = plan.rest.kind == RestKind::rows;
+    line("rest",
+         fmt::format("{} of C, a product of {} own behind this one: {} programs under {}",
+                     plan.rest.count == 1
+                         ? fmt::format("the last {}", rows ? "row" : "column")
+                         : fmt::format("the last {} {}", grouped(plan.rest.count), rows ? "rows" : "columns"),
+                     plan.rest.count == 1 ? "its" : "their", grouped(rest.programs()), to_string(rest.choice.plan)));
+  }
   text += "\nCandidates, modelled (they rank plans; nothing here is measured)\n";
   const auto name_of_plan = [](const Plan& p) {
-    return fmt::format("{}x{}x{} w{} s{}{}{}{}{}{}", p.tile.m, p.tile.n, p.tile.k, p.warps, p.stages,
+    return fmt::format("{}x{}x{} w{} s{}{}{}{}{}{}{}", p.tile.m, p.tile.n, p.tile.k, p.warps, p.stages,
                        p.teams > 1 ? fmt::format(" t{}", p.teams) : "",
                        p.cluster > 1 ? fmt::format(" c{}", p.cluster) : "",
                        plan::blocks_of_program(p) > 1 ? " " + to_string(p.split) : "", p.packing.any() ? " " : "",
-                       to_string(p.packing));
+                       to_string(p.packing), p.rest.any() ? " rest=" + to_string(p.rest) : "");
   };
   std::size_t width = 22;
   for (const Candidate& candidate : facts.choice.candidates)
@@ -184,7 +208,11 @@ std::string text_of(const Facts& facts) {
 }
 
 Json json_of(const Facts& facts) {
-  Json candidates = Json::array();
+  Json candidates = Json::array(), rest;
+  if (facts.rest) {
+    rest = json_of(*facts.rest);
+    rest.erase("candidates");
+  }
   for (const Candidate& candidate : facts.choice.candidates) {
     candidates.push_back({{"plan", to_string(candidate.plan)},
                           {"rejected", candidate.rejected.empty() ? Json() : Json(candidate.rejected)},
@@ -210,6 +238,7 @@ Json json_of(const Facts& facts) {
           {"parts", plan::blocks_of_program(facts.choice.plan)},
           {"waves", facts.waves()},
           {"useful", facts.useful()},
+          {"rest", rest},
           {"candidates", candidates}};
 }
 
@@ -217,7 +246,12 @@ Json json_of(const Facts& facts) {
 
 void explain_gpu(const MatrixView& a, const MatrixView& b, const MatrixView& c, const PlanRequest& request,
                  i64 workspace_bytes, bool json) {
-  const Facts facts = facts_of(a, b, c, request, workspace_bytes);
+  // Somewhere, at the beginning of a line: where parts of the operands begin follows from it.
+  const auto placed = [](MatrixView view) {
+    view.data = reinterpret_cast<const void*>(std::uintptr_t{1} << 40);
+    return view;
+  };
+  const Facts facts = facts_of(placed(a), placed(b), placed(c), request, workspace_bytes);
   print(json ? json_line(json_of(facts)) : text_of(facts));
 }
 

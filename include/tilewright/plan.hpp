@@ -79,6 +79,20 @@ struct Packing {
 /// "pack(a)", "pack(b)", "pack(a,b)"; empty for none.
 std::string to_string(const Packing& packing);
 
+enum class RestKind : unsigned char { none, rows, cols };
+
+/// The last rows or columns of C that a plan on a GPU does not compute: a product of their own, launched behind it under
+/// the plan that the planner takes for them alone. Where the tiles of C are a few more than whole rounds of the
+/// multiprocessors, the rest would take a round as long as any other.
+struct Rest {
+  RestKind kind = RestKind::none;
+  i64 count = 0;
+  constexpr bool any() const { return kind != RestKind::none; }
+  friend constexpr bool operator==(const Rest&, const Rest&) = default;
+};
+/// "none", "rows(129)", "cols(1)".
+std::string to_string(const Rest& rest);
+
 struct Plan {
   TileShape tile;
   i64 warps = 1;   // threads that share one program; 1 on a CPU
@@ -90,6 +104,7 @@ struct Plan {
   Mover a = Mover::pack, b = Mover::pack;
   Mma mma = Mma::portable;
   Packing packing;
+  Rest rest;
   friend constexpr bool operator==(const Plan&, const Plan&) = default;
 };
 
@@ -103,6 +118,7 @@ struct PlanRequest {
   std::optional<Mover> a, b;
   std::optional<Mma> mma;
   std::optional<Packing> packing;
+  std::optional<Rest> rest;
   friend constexpr bool operator==(const PlanRequest&, const PlanRequest&) = default;
 };
 

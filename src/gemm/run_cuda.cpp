@@ -13,9 +13,11 @@
 #include "cuda/pack.hpp"
 #include "cuda/row_copy.hpp"
 #include "cuda/tensor_map.hpp"
+#include "gemm/rest.hpp"
 #include "plan/gpu_clusters.hpp"
 #include "plan/gpu_model.hpp"
 #include "plan/gpu_planner.hpp"
+#include "plan/gpu_rest.hpp"
 
 namespace tilewright::gemm_detail {
 namespace {
@@ -116,15 +118,16 @@ struct Ready {
   }
 };
 
-Ready make_ready(const Key& key, const MatrixView& a, const MatrixView& b, const Epilogue& epilogue) {
+Ready make_ready(const Key& key, const MatrixView& whole_a, const MatrixView& whole_b, const Epilogue& epilogue) {
   const Plan plan = cuda_plan(key.problem, key.request, key.device, key.workspace_bytes).plan;
   Ready ready;
   ready.key = key;
   ready.plan = plan;
   ready.boxed = plan::boxed(plan);
-  ready.problem = plan::as_packed(key.problem, plan.packing);
+  ready.problem = plan::without_rest(plan::as_packed(key.problem, plan.packing), plan.rest);
   ready.tiles = plan::tile_rows(ready.problem, plan) * plan::tile_cols(ready.problem, plan);
   if (ready.tiles == 0) return ready;
+  const auto [a, b, c] = parts_of(plan.rest, whole_a, whole_b, {}).own;
   const Operands operands = packed_operands(key.problem, plan.packing, {a, b}, nullptr);
   CudaKernel kernel = cuda_kernel(plan, operands.a, operands.b, key.problem.output, epilogue);
   kernel.how.device = key.device;
@@ -172,8 +175,10 @@ void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, 
               const GemmOptions& options, const Epilogue& epilogue) {
   // As many as the shapes of a large model; two that meet in one place only take turns.
   static thread_local std::array<Ready, 64> kept;
+  PlanRequest request = options.plan;
+  if (!epilogue.type.empty()) request.rest = Rest{};  // it counts the rows and columns of all of C
   const Key key{problem,
-                options.plan,
+                request,
                 options.workspace_bytes,
                 device,
                 gather_axis(problem.a, a),
@@ -183,8 +188,9 @@ void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, 
   Ready& ready = kept[key.slot(kept.size())];
   if (ready.key != key) ready = make_ready(key, a, b, epilogue);
   if (ready.tiles == 0) return;
+  const auto [own, rest] = parts_of(ready.plan.rest, a, b, c);
   std::optional<StreamMemory> workspace;
-  Operands operands{a, b};
+  Operands operands{own.a, own.b};
   // An empty sum has nothing to copy.
   const Packing& packing = ready.plan.packing;
   if (const i64 bytes = plan::packed_bytes(problem, packing); bytes > 0) {
@@ -201,12 +207,18 @@ void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, 
     if (packing.b) pack(*ready.copy, b, operands.b, options.stream);
   }
   constexpr programs::Gemm<programs::Tiles{}> plain;  // empty, as that of every tile is
-  const Product product = product_of(ready.plan, operands.a, operands.b, c);
+  const Product product = product_of(ready.plan, operands.a, operands.b, own.c);
   if (ready.boxed) ready.map(product);
   const CudaArgs args = cuda_args(product.left, product.right, product.out);
   const void* const given = ready.parts ? static_cast<const void*>(ready.parts.get()) : &args;
   cuda::enqueue(ready.loaded, {ready.tiles, plan::blocks_of_program(ready.plan)}, ready.plan.order, options.stream,
                 epilogue.type.empty() ? &plain : epilogue.object, given, &ready.maps);
+  if (!ready.plan.rest.any()) return;
+  GemmOptions alone = options;
+  alone.plan = {};
+  alone.plan.rest = Rest{};
+  alone.workspace_bytes = 0;
+  run_cuda(problem_of(rest.a, rest.b, rest.c), rest.a, rest.b, rest.c, device, alone);
 }
 
 }  // namespace tilewright::gemm_detail

@@ -42,6 +42,16 @@ bool in_pairs(const Problem& problem, const Plan& plan, const GpuDescription& gp
   return even_short && (all_short || classes.tiles_long % 2 == 0);
 }
 
+i64 best_cluster(const Problem& problem, Plan plan, const GpuDescription& gpu) {
+  // Where boxes alone bring rows of whole lines, pairs win nothing and wait for each other.
+  const bool split_lines = plan.a != plan.b || !problem.a.whole_lines || !problem.b.whole_lines;
+  if (!boxed(plan) || !split_lines || !in_pairs(problem, plan, gpu)) return 1;
+  plan.cluster = 1;
+  const double alone = modelled_microseconds(problem, plan, gpu);
+  plan.cluster = 2;
+  return modelled_microseconds(problem, plan, gpu) < alone ? 2 : 1;
+}
+
 Split best_split(const Problem& problem, Plan plan, const GpuDescription& gpu) {
   Split best = plan.split;
   if (!boxed(plan)) return best;

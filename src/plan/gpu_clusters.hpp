@@ -13,6 +13,9 @@ namespace tilewright::plan {
 /// rows: they have the right operand's blocks in common. Two multiprocessors work on them.
 bool in_pairs(const Problem& problem, const Plan& plan, const GpuDescription& gpu);
 
+/// 2 where a plan by tma is faster in pairs, by the model; else 1.
+i64 best_cluster(const Problem& problem, Plan plan, const GpuDescription& gpu);
+
 /// The blocks of a cluster that may share a sum, and a thread's sums of a program that is shared, at most.
 inline constexpr std::array<i64, 4> cluster_parts = {2, 4, 8, 16};
 inline constexpr i64 most_shared_sums = 32;

@@ -20,7 +20,7 @@ constexpr double boxed_store_time = 2.5 / (128 * 256);
 // lines. Beside a left block that stays raw, a step of 64 elements of K takes so long, and for each output so much
 // longer; in pairs of blocks a little less, and more if every second element of its rows is wanted. Such plans do not
 // reach the memory's rate.
-constexpr double class_byte_cost = 2.7, split_line_cost = 2.5;
+constexpr double class_byte_cost = 1.9, split_line_cost = 2.5;
 // A program whose steps a cluster shares adds up the parts of its sums in the end. Two parts' blocks are far apart in
 // memory, which brings them faster.
 constexpr double parts_time = 1, part_output_time = 2e-4, two_parts_rate = 1.25;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <tuple>
 #include <utility>
 
@@ -10,6 +11,8 @@
 #include <tilewright/error.hpp>
 #include "plan/gpu_clusters.hpp"
 #include "plan/gpu_model.hpp"
+#include "plan/gpu_request.hpp"
+#include "plan/gpu_rest.hpp"
 #include "plan/number.hpp"
 #include "plan/request.hpp"
 
@@ -28,62 +31,6 @@ constexpr i64 most_phases = 8;  // none of them may be without rows
 /// What a left block may have that stays as it lies in memory: each warp takes 16 rows at a time into registers.
 constexpr i64 most_raw_rows = 128;
 bool rows_stay_raw(i64 left_rows, i64 warps) { return left_rows <= most_raw_rows && left_rows % (16 * warps) == 0; }
-
-void check_mover(const std::optional<Mover>& mover, const Problem& problem, std::string_view operand) {
-  const LayoutClass& layout = operand == "a" ? problem.a : problem.b;
-  if (!mover || *mover == Mover::gather) return;
-  check_target(*mover, Target::cuda, operand);
-  const bool boxes = has_boxes(layout) || (operand == "a" ? a_has_classes(problem) : has_rows(layout));
-  const bool allowed = (layout.unit != UnitAxis::none &&
-                        (*mover == Mover::realign || (*mover == Mover::tma ? boxes : layout.alignment >= 4))) ||
-                       (*mover == Mover::realign && has_second_rows(layout));
-  if (!allowed) {
-    throw Error(ErrorCode::plan_value,
-                fmt::format("{0}={1} does not suit the layout of {0}, which is {2}. Use {0}={3}.", operand,
-                            to_string(*mover), to_string(layout),
-                            layout.unit == UnitAxis::none && !has_second_rows(layout) ? "gather" : "realign"));
-  }
-}
-
-/// What suits no plan on a GPU, whatever the tile.
-void check_request(const Problem& problem, const PlanRequest& request) {
-  check_extents_and_order(problem, request);
-  if (request.tile && std::ranges::find(gpu_tiles, *request.tile, &GpuTile::tile) == gpu_tiles.end()) {
-    std::string at_hand;
-    for (const GpuTile& entry : gpu_tiles) at_hand += (at_hand.empty() ? "" : ", ") + text_of(entry.tile);
-    unavailable(
-        fmt::format("the tile {} is not one of the target cuda's. Use one of {}.", text_of(*request.tile), at_hand));
-  }
-  constexpr std::array<i64, 5> warps = {1, 2, 4, 8, 16};
-  if (request.warps && std::ranges::find(warps, *request.warps) == warps.end()) {
-    throw Error(ErrorCode::plan_value, fmt::format("w{}: a program has 1, 2, 4, 8 or 16 warps.", *request.warps));
-  }
-  if (request.stages && (*request.stages < 1 || *request.stages > 16)) {
-    throw Error(ErrorCode::plan_value, fmt::format("s{}: a pipeline has 1 to 16 stages.", *request.stages));
-  }
-  if (request.teams && (*request.teams < 1 || *request.teams > 2)) {
-    throw Error(ErrorCode::plan_value, fmt::format("t{}: a block works on 1 or 2 programs at once.", *request.teams));
-  }
-  if (request.cluster && (*request.cluster < 1 || *request.cluster > 2)) {
-    throw Error(ErrorCode::plan_value, fmt::format("c{}: a cluster has 1 or 2 blocks.", *request.cluster));
-  }
-  if (request.split && request.split->kind == SplitKind::split_k) {
-    unavailable(
-        fmt::format("split={} is the target cpu's. Use split=cluster(S) or split=none.", to_string(*request.split)));
-  }
-  if (request.split && request.split->kind == SplitKind::cluster &&
-      std::ranges::find(cluster_parts, request.split->parts) == cluster_parts.end()) {
-    throw Error(ErrorCode::plan_value,
-                fmt::format("split={}: a cluster sums 2, 4, 8 or 16 parts.", to_string(*request.split)));
-  }
-  const Mma everywhere = problem.input == DType::f32 ? Mma::fma : Mma::mma_sync;
-  if (request.mma && *request.mma != everywhere && !(*request.mma == Mma::wgmma && everywhere == Mma::mma_sync)) {
-    unavailable(fmt::format("mma={} does not multiply {} on the target cuda. Use mma={}.", to_string(*request.mma),
-                            name_of(problem.input), to_string(everywhere)));
-  }
-  check_mover(request.a, problem, "a");
-  check_mover(request.b, problem, "b");
-}
 
 /// A step's stage is given back when the next step's products have begun, and the fragments of a left operand that
 /// stays raw are read one step ahead of those.
@@ -329,21 +276,13 @@ Candidates candidates_of(const Problem& problem, const PlanRequest& request, con
     while (!request.stages && plan.stages > least_stages(plan) && shared_bytes_of(problem, plan) > gpu.shared_bytes)
       --plan.stages;
     std::string reason = rejection_of(plan, entry, problem, gpu);
+    Plan shared = plan;
+    if (!request.cluster && plan.split == Split{}) plan.cluster = best_cluster(problem, plan, gpu);
     double microseconds = modelled_microseconds(problem, plan, gpu);
-    const auto consider = [&](const Plan& other) {
-      const double time = modelled_microseconds(problem, other, gpu);
-      if (time < microseconds) plan = other, microseconds = time;
-    };
-    Plan paired = plan, shared = plan;
-    // Where boxes alone bring rows of whole lines, pairs win nothing and wait for each other.
-    const bool split_lines = plan.a != plan.b || !problem.a.whole_lines || !problem.b.whole_lines;
-    if (!request.cluster && plan.split == Split{} && boxed(plan) && split_lines && in_pairs(problem, plan, gpu)) {
-      paired.cluster = 2;
-      consider(paired);
-    }
     if (!request.split && reason.empty()) {
       shared.split = best_split(problem, shared, gpu);
-      consider(shared);
+      const double time = modelled_microseconds(problem, shared, gpu);
+      if (time < microseconds) plan = shared, microseconds = time;
     }
     if (!reason.empty()) {
       rejected.push_back({plan, std::move(reason), 0});
@@ -360,6 +299,44 @@ Candidates candidates_of(const Problem& problem, const PlanRequest& request, con
   return all;
 }
 
+/// The least modelled time of a problem under default plans.
+double least_microseconds(const Problem& problem, const GpuDescription& gpu) {
+  const Candidates all = candidates_of(problem, {}, gpu);
+  const auto least = std::ranges::min_element(all.ranked, {}, &Candidate::microseconds);
+  return least == all.ranked.end() ? std::numeric_limits<double>::infinity() : least->microseconds;
+}
+
+/// Adds the plans of `ranked` that leave a rest and are then faster.
+void add_rests(std::vector<Candidate>& ranked, const Problem& problem, const PlanRequest& request,
+               const GpuDescription& gpu) {
+  constexpr double worth_it = 0.97;  // of the time without a rest: two launches for one
+  const std::size_t whole = ranked.size();
+  for (std::size_t i = 0; i < whole; ++i) {
+    Candidate best{{}, {}, ranked[i].microseconds * worth_it};
+    for (const Rest& rest : rests_of(problem, ranked[i].plan, gpu)) {
+      const Problem own = without_rest(problem, rest);
+      Plan plan = ranked[i].plan;
+      plan.rest = rest;
+      if (!request.cluster) plan.cluster = best_cluster(own, plan, gpu);
+      if (plan.cluster > 1 && !in_pairs(own, plan, gpu)) continue;
+      const double time = modelled_microseconds(own, plan, gpu) + least_microseconds(rest_of(problem, rest), gpu);
+      if (time < best.microseconds) best = {plan, {}, time};
+    }
+    if (best.plan.rest.any()) ranked.push_back(std::move(best));
+  }
+}
+
+/// The plans that leave a rest as a request says.
+Candidates candidates_before(const Rest& rest, const Problem& problem, const PlanRequest& request,
+                             const GpuDescription& gpu) {
+  Candidates all = candidates_of(without_rest(problem, rest), request, gpu);
+  const double others = rest.any() ? least_microseconds(rest_of(problem, rest), gpu) : 0;
+  for (auto* const list : {&all.ranked, &all.beyond, &all.rejected}) {
+    for (Candidate& candidate : *list) candidate.plan.rest = rest, candidate.microseconds += others;
+  }
+  return all;
+}
+
 /// Of a request that names no tile, each reason with the first tile that has it.
 [[noreturn]] void refuse_all(const std::vector<Candidate>& rejected) {
   if (rejected.size() == 1)
@@ -372,6 +349,11 @@ Candidates candidates_of(const Problem& problem, const PlanRequest& request, con
     text += fmt::format(" {}: {}.", text_of(candidate.plan.tile), candidate.rejected);
   }
   unavailable(text);
+}
+
+/// A tile, and what else sets a plan of it apart.
+std::string short_text(const Plan& plan) {
+  return text_of(plan.tile) + (plan.rest.any() ? " rest=" + to_string(plan.rest) : "");
 }
 
 /// Whether a copy of an operand serves: it has an axis of unit stride, and no boxes as it lies.
@@ -399,7 +381,7 @@ std::vector<Packing> packings_of(const Problem& problem, const PlanRequest& requ
     return {*request.packing};
   }
   std::vector<Packing> all;
-  if (problem.input == DType::f32 || !fits_boxes(problem)) return all;
+  if (problem.input == DType::f32 || !fits_boxes(problem) || request.rest.value_or(Rest{}).any()) return all;
   const bool a = worth_packing(problem.a) && !request.a, b = worth_packing(problem.b) && !request.b;
   for (const Packing packing : {Packing{true, false}, Packing{false, true}, Packing{true, true}}) {
     if ((packing.a && !a) || (packing.b && !b)) continue;
@@ -416,8 +398,10 @@ PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, c
     throw Error(ErrorCode::plan_value,
                 fmt::format("the workspace budget is {} bytes: give 0 or more.", workspace_bytes));
   }
-  check_request(as_packed(problem, request.packing.value_or(Packing{})), request);
-  auto [ranked, beyond, rejected] = request.packing ? Candidates{} : candidates_of(problem, request, gpu);
+  check_gpu_request(as_packed(problem, request.packing.value_or(Packing{})), request);
+  const Rest rest = request.rest.value_or(Rest{});
+  auto [ranked, beyond, rejected] = request.packing ? Candidates{} : candidates_before(rest, problem, request, gpu);
+  if (!request.rest && !request.packing && !request.a && !request.b) add_rests(ranked, problem, request, gpu);
   for (const Packing& packing : packings_of(problem, request, workspace_bytes)) {
     Candidates packed = candidates_of(as_packed(problem, packing), request, gpu);
     for (Candidate& candidate : packed.ranked) {
@@ -439,7 +423,7 @@ PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, c
           ? std::string("the only candidate that the request and the device leave.")
           : fmt::format("least modelled time of {} candidates: {} on {} multiprocessors; next is {} with {}.",
                         ranked.size(), time_text(ranked[0].microseconds), gpu.multiprocessors,
-                        text_of(ranked[1].plan.tile), time_text(ranked[1].microseconds));
+                        short_text(ranked[1].plan), time_text(ranked[1].microseconds));
   if (choice.plan.packing.any()) {
     choice.reason += fmt::format(" {} bytes of workspace hold copies.", with_separators(choice.workspace_bytes));
   }

@@ -127,6 +127,10 @@ void check_request(const Problem& problem, const PlanRequest& request, const Cpu
     unavailable(fmt::format("{} is the target cuda's, whose movers read operands as they lie. Use a=pack or b=pack.",
                             to_string(*request.packing)));
   }
+  if (request.rest.value_or(Rest{}).any()) {
+    unavailable(fmt::format("rest={} is the target cuda's, whose programs run in rounds. Leave the field out.",
+                            to_string(*request.rest)));
+  }
   if (request.cluster.value_or(1) != 1) {
     unavailable(fmt::format("c{}: a CPU program is one thread; write c1 or leave the field out.", *request.cluster));
   }

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view all_fields =
     "BMxBNxBK (first), wN, sN, tN, cN, order=linear|grouped(G), split=none|split_k(S)|cluster(S), a= and "
     "b=pack|gather|direct|async_copy|realign|tma, mma=portable|avx2|avx512|avx512_bf16|mma_sync|wgmma|fma, pack(a), "
-    "pack(b), pack(a,b)";
+    "pack(b), pack(a,b), rest=none|rows(R)|cols(R)";
 
 constexpr std::array<std::pair<std::string_view, Mover>, 6> movers = {{{"pack", Mover::pack},
                                                                        {"gather", Mover::gather},
@@ -112,6 +112,16 @@ Split parse_split(std::string_view value, std::string_view word) {
   refuse(ErrorCode::plan_value, word, "allowed are split=none, split=split_k(S) and split=cluster(S)");
 }
 
+Rest parse_rest(std::string_view value, std::string_view word) {
+  if (value == "none") return {};
+  if (const auto count = argument_of(value, "rows")) return {RestKind::rows, positive(*count, word, "rest=rows(R)")};
+  if (const auto count = argument_of(value, "cols")) return {RestKind::cols, positive(*count, word, "rest=cols(R)")};
+  if (value.starts_with("rows") || value.starts_with("cols")) {
+    refuse(ErrorCode::plan_syntax, word, "a rest of C is rest=rows(R) or rest=cols(R)");
+  }
+  refuse(ErrorCode::plan_value, word, "allowed are rest=none, rest=rows(R) and rest=cols(R)");
+}
+
 template <class Table>
 auto parse_name(const Table& table, std::string_view value, std::string_view word) {
   std::string allowed;
@@ -165,6 +175,8 @@ void parse_word(std::string_view word, bool first, PlanRequest& request) {
       set_once(request.order, parse_order(value, word), word, name);
     } else if (name == "split") {
       set_once(request.split, parse_split(value, word), word, name);
+    } else if (name == "rest") {
+      set_once(request.rest, parse_rest(value, word), word, name);
     } else if (name == "a") {
       set_once(request.a, parse_name(movers, value, word), word, name);
     } else if (name == "b") {
@@ -200,6 +212,10 @@ std::string to_string(const Split& split) {
          : split.kind == SplitKind::split_k ? fmt::format("split_k({})", split.parts)
                                             : fmt::format("cluster({})", split.parts);
 }
+std::string to_string(const Rest& rest) {
+  return rest.kind == RestKind::none ? "none"
+                                     : fmt::format("{}({})", rest.kind == RestKind::rows ? "rows" : "cols", rest.count);
+}
 std::string to_string(Mma mma) { return std::string(name_in(mmas, mma)); }
 std::string to_string(Mover mover) { return std::string(name_in(movers, mover)); }
 
@@ -210,10 +226,11 @@ std::string to_string(const Plan& plan) {
   const bool boxed = plan.a == Mover::tma || plan.b == Mover::tma;
   std::string teams = plan.teams > 1 || boxed ? fmt::format(" t{}", plan.teams) : "";
   if (plan.cluster > 1 || boxed) teams += fmt::format(" c{}", plan.cluster);
-  const std::string packing = plan.packing.any() ? " " + to_string(plan.packing) : "";
+  std::string beside = plan.packing.any() ? " " + to_string(plan.packing) : "";
+  if (plan.rest.any()) beside += " rest=" + to_string(plan.rest);
   return fmt::format("{}x{}x{} w{} s{}{} order={} split={} a={} b={} mma={}{}", plan.tile.m, plan.tile.n, plan.tile.k,
                      plan.warps, plan.stages, teams, order, to_string(plan.split), name_in(movers, plan.a),
-                     name_in(movers, plan.b), name_in(mmas, plan.mma), packing);
+                     name_in(movers, plan.b), name_in(mmas, plan.mma), beside);
 }
 
 }  // namespace tilewright

@@ -113,6 +113,15 @@ TEST_F(CommandGpu, ExplainSpeaksOfAGpuThatIsHereOrAssumed) {
                                   "1 programs of 16 blocks, 1 wave", "w4 s12 t2 cluster(16)"}) {
     EXPECT_TRUE(contains(shared.out, words)) << words << "\n" << shared.out;
   }
+  // What is more than whole rounds is left to a second product.
+  const std::string more = "explain --m 4097 --n 4097 --k 4097 --layout nt --target cuda";
+  const Ran left = without_gpu(more);
+  for (const char* const words : {"rest=rows(1)", "16 x 33 = 528 programs, 4 waves",
+                                  "the last row of C, a product of its own behind this one", "65\n"}) {
+    EXPECT_TRUE(contains(left.out, words)) << words << "\n" << left.out;
+  }
+  folder.shell("$T " + more + " --json >o.json");
+  folder.python("o = json.load(open('o.json')); assert (o['m'], o['rest']['m'], o['rest']['n']) == (4097, 1, 4097)");
   const Ran mixed = folder.shell("$T " + problem + " --threads 3");
   EXPECT_EQ(mixed.status, 2);
   EXPECT_TRUE(contains(mixed.err, "--threads speaks of the target cpu")) << mixed.err;

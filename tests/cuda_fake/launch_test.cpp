@@ -18,6 +18,8 @@
 #include "cuda/pack.hpp"
 #include "cuda/row_copy.hpp"
 #include "gemm/cuda_kernel.hpp"
+#include "plan/gpu_clusters.hpp"
+#include "plan/gpu_operands.hpp"
 
 namespace {
 std::atomic<long> allocations = 0;
@@ -154,6 +156,32 @@ TEST_F(FakeDriver, LargeClustersAreAskedFor) {
   cuda::use_kernel_pack(write_pack({{"g", unit_of(p, options), "sm_90a", image("packed")}}).string());
   p.multiply(options);
   EXPECT_EQ(last_cluster(), 16);
+}
+
+TEST_F(FakeDriver, ARestIsAProductOfItsOwn) {
+  const Product p{256};
+  GemmOptions options, alone;
+  options.plan = parse_plan("128x128x64 rest=rows(100)");
+  alone.plan = parse_plan("rest=none");
+  const MatrixView a = p.view(p.a).slice({156, 256, 1}, {});
+  const MutableMatrixView c = p.output().slice({156, 256, 1}, {});
+  const PlanChoice rest = plan_for(a, p.view(p.b), c, alone);
+  const auto kernel = gemm_detail::cuda_kernel(rest.plan, a, p.view(p.b), DType::f16);
+  cuda::use_kernel_pack(write_pack({{"g", unit_of(p, options), "sm_90a", image("before")},
+                                    {"g",
+                                     cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.needs, "sm_90a"),
+                                                   kernel.kernel_bytes, kernel.args_bytes),
+                                     "sm_90a", image("rest")}})
+                            .string());
+  for (int call = 0; call < 2; ++call) {
+    const long before = launches();
+    p.multiply(options);
+    EXPECT_EQ(launches() - before, 2);
+    EXPECT_EQ(last_image(), "rest");
+    EXPECT_EQ(last_blocks(), plan::tile_rows(problem_of(a, p.view(p.b), c), rest.plan) *
+                                 plan::tile_cols(problem_of(a, p.view(p.b), c), rest.plan) *
+                                 plan::blocks_of_program(rest.plan));
+  }
 }
 
 // A kernel in roles waits for the one before it; others, and older drivers, do not know how.

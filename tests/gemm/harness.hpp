@@ -35,8 +35,8 @@ inline oracle::Cells cells_of(const tilewright::MutableMatrixView& v) {
 
 /// A request that names every field of a plan.
 inline tilewright::PlanRequest request_of(const tilewright::Plan& plan) {
-  return {plan.tile, plan.warps, plan.stages, plan.teams, plan.cluster, plan.order, plan.split,
-          plan.a,    plan.b,     plan.mma,    {}};
+  return {plan.tile,  plan.warps, plan.stages, plan.teams, plan.cluster, plan.order,
+          plan.split, plan.a,     plan.b,      plan.mma,   {},           {}};
 }
 
 /// K shared by `parts` programs, or by as many as there are blocks of K.

@@ -185,6 +185,8 @@ TEST(ChoosePlan, RefusesWithTheNumbers) {
   EXPECT_TRUE(holds(message, "avx512") && holds(message, "portable")) << message;
   EXPECT_EQ(code_of(problem, "64x32x32 split=cluster(2)", 1 << 30, message), ErrorCode::plan_unavailable);
   EXPECT_NE(message.find("split=cluster(2) is the target cuda's. Use split=split_k(S)"), std::string::npos) << message;
+  EXPECT_EQ(code_of(problem, "64x32x32 rest=rows(2)", 0, message), ErrorCode::plan_unavailable);
+  EXPECT_NE(message.find("rest=rows(2) is the target cuda's"), std::string::npos) << message;
   EXPECT_EQ(code_of(problem, "64x32x32 split=split_k(4)", 1 << 30, message), ErrorCode::plan_value);
   EXPECT_TRUE(holds(message, "split_k(4)") && holds(message, "K = 65") && holds(message, "at most 3")) << message;
   EXPECT_EQ(code_of(problem, "64x32x32 split=split_k(3)", 109199, message), ErrorCode::workspace);

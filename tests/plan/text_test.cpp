@@ -33,6 +33,8 @@ Plan any_plan() {
   plan.b = *rc::gen::element(Mover::pack, Mover::gather, Mover::direct);
   plan.mma = *rc::gen::element(Mma::portable, Mma::avx2, Mma::avx512, Mma::avx512_bf16);
   plan.packing = {*rc::gen::arbitrary<bool>(), *rc::gen::arbitrary<bool>()};
+  plan.rest.kind = *rc::gen::element(RestKind::none, RestKind::rows, RestKind::cols);
+  if (plan.rest.any()) plan.rest.count = any_positive();
   return plan;
 }
 
@@ -48,7 +50,8 @@ Plan named(const PlanRequest& request) {
           request.a.value(),
           request.b.value(),
           request.mma.value(),
-          request.packing.value_or(Packing{})};
+          request.packing.value_or(Packing{}),
+          request.rest.value_or(Rest{})};
 }
 
 TEST(PlanText, PrintedPlansParseBack) {
@@ -68,7 +71,8 @@ TEST(PlanText, FieldsBehindTheTileComeInAnyOrder) {
       words.push_back(text.substr(at, end - at));
       at = end + 1;
     }
-    RC_ASSERT(words.size() == (plan.a == Mover::tma ? 10u : 8u) + (plan.packing.any() ? 1u : 0u));
+    RC_ASSERT(words.size() ==
+              (plan.a == Mover::tma ? 10u : 8u) + (plan.packing.any() ? 1u : 0u) + (plan.rest.any() ? 1u : 0u));
     std::string shuffled = words[0];
     std::vector<std::string> rest(words.begin() + 1, words.end());
     while (!rest.empty()) {
@@ -81,10 +85,14 @@ TEST(PlanText, FieldsBehindTheTileComeInAnyOrder) {
 }
 
 TEST(PlanText, TheDocumentedFormIsPrinted) {
-  const Plan plan{{64, 32, 32}, 1, 1, 1, 1, {OrderKind::grouped, 8}, {}, Mover::pack, Mover::gather, Mma::avx512, {}};
+  const Plan plan{{64, 32, 32},  1,           1,  1, 1, {OrderKind::grouped, 8}, {}, Mover::pack,
+                  Mover::gather, Mma::avx512, {}, {}};
   EXPECT_EQ(to_string(plan), "64x32x32 w1 s1 order=grouped(8) split=none a=pack b=gather mma=avx512");
-  const Plan boxed{{128, 128, 64}, 4, 6, 2, 1, {OrderKind::grouped, 8}, {}, Mover::tma, Mover::tma, Mma::wgmma, {}};
+  const Plan boxed{{128, 128, 64}, 4, 6, 2, 1, {OrderKind::grouped, 8}, {}, Mover::tma, Mover::tma, Mma::wgmma, {}, {}};
   EXPECT_EQ(to_string(boxed), "128x128x64 w4 s6 t2 c1 order=grouped(8) split=none a=tma b=tma mma=wgmma");
+  Plan parted = plan;
+  parted.rest = {RestKind::cols, 3};
+  EXPECT_EQ(to_string(parted), to_string(plan) + " rest=cols(3)");
 }
 
 TEST(PlanText, MissingFieldsStayOpen) {
@@ -159,6 +167,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"PartsMissing", "split=split_k", syntax, "split=split_k", "split_k(S)"},
         Refused{"ClusterOfZero", "split=cluster(0)", value, "split=cluster(0)", "from 1"},
         Refused{"ClusterMissing", "split=cluster", syntax, "split=cluster", "cluster(S)"},
+        Refused{"RestUnknown", "rest=tiles(3)", value, "rest=tiles(3)", "rest=rows(R)"},
+        Refused{"RestOfZero", "rest=rows(0)", value, "rest=rows(0)", "from 1"},
+        Refused{"RestMissing", "rest=cols", syntax, "rest=cols", "rest=cols(R)"},
+        Refused{"RestTwice", "rest=none rest=cols(1)", syntax, "rest=cols(1)", "once"},
         Refused{"PackingUnknown", "pack(c)", value, "pack(c)", "pack(a,b)"},
         Refused{"PackingUnclosed", "pack(a", value, "pack(a", "pack(a,b)"},
         Refused{"PackingTwice", "pack(a) pack(b)", syntax, "pack(b)", "once"},

@@ -282,6 +282,16 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
       }
     }
   }
+  // Rests, which may begin anywhere.
+  for (const std::size_t layout : {std::size_t{packed}, std::size_t{by_1}, std::size_t{transposed_by_1}}) {
+    for (const char* const rest : {"rest=rows(1)", "rest=rows(72)", "rest=cols(1)", "rest=cols(101)"}) {
+      for (const Shape& s : {Shape{136, 264, 77}, Shape{131, 257, 1000}}) {
+        for (const std::size_t of_c : {std::size_t{0}, std::size_t{1}}) {
+          add({s, Type::f16, Type::f16, &inputs[layout], &inputs[layout], &outputs[of_c], Edge::end, rest});
+        }
+      }
+    }
+  }
   cases.push_back({"operator.two_places", two_places});
   cases.push_back({"operator.empty", empty});
 }

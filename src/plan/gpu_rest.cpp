@@ -1,0 +1,54 @@
+#include "plan/gpu_rest.hpp"
+
+#include "plan/gpu_clusters.hpp"
+#include "plan/gpu_model.hpp"
+
+namespace tilewright::plan {
+namespace {
+
+constexpr i64 most_rounds = 16;
+constexpr i64 begins_at = 64;  // rows of 64 elements begin at lines, and classes of rows are at most so many
+
+Rest rest_behind(const Problem& problem, RestKind kind, i64 own) {
+  return {kind, (kind == RestKind::rows ? problem.m : problem.n) - own};
+}
+
+/// The least rest of rows or columns that leaves so many tiles.
+Rest least_rest(const Problem& problem, const Plan& plan, RestKind kind, i64 most_tiles) {
+  const bool rows = kind == RestKind::rows;
+  for (i64 own = ((rows ? problem.m : problem.n) - 1) / begins_at * begins_at; own > 0; own -= begins_at) {
+    const Rest rest = rest_behind(problem, kind, own);
+    const Problem before = without_rest(problem, rest);
+    if (tile_rows(before, plan) * tile_cols(before, plan) <= most_tiles) return rest;
+  }
+  return {};
+}
+
+}  // namespace
+
+Problem without_rest(const Problem& problem, const Rest& rest) {
+  Problem own = problem;
+  if (rest.kind == RestKind::rows) own.m -= rest.count;
+  if (rest.kind == RestKind::cols) own.n -= rest.count;
+  return own;
+}
+
+Problem rest_of(const Problem& problem, const Rest& rest) {
+  Problem others = problem;
+  (rest.kind == RestKind::rows ? others.m : others.n) = rest.count;
+  return others;
+}
+
+std::vector<Rest> rests_of(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
+  std::vector<Rest> rests;
+  const i64 at_once = programs_at_once(plan, gpu), tiles = tile_rows(problem, plan) * tile_cols(problem, plan);
+  const i64 rounds = at_once > 0 ? tiles / at_once : 0;
+  if (!boxed(plan) || blocks_of_program(plan) > 1 || rounds < 1 || rounds > most_rounds || tiles % at_once == 0)
+    return rests;
+  for (const RestKind kind : {RestKind::rows, RestKind::cols}) {
+    if (const Rest rest = least_rest(problem, plan, kind, rounds * at_once); rest.any()) rests.push_back(rest);
+  }
+  return rests;
+}
+
+}  // namespace tilewright::plan

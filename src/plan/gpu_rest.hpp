@@ -1,0 +1,20 @@
+// The last round: where the tiles of C are a few more than whole rounds of the multiprocessors, a plan may leave C's last
+// rows or columns to a product of their own, whose tiles are smaller (Rest in plan.hpp).
+#pragma once
+
+#include <vector>
+
+#include "plan/gpu_planner.hpp"
+
+namespace tilewright::plan {
+
+/// What a plan with a rest computes itself, and the rest. The classes of layouts are those of the whole: a rest that does
+/// not begin at a multiple of 64 rows and columns may be less aligned.
+Problem without_rest(const Problem& problem, const Rest& rest);
+Problem rest_of(const Problem& problem, const Rest& rest);
+
+/// The rests, beginning at multiples of 64, before which the tiles of a plan are as many whole rounds as the tiles of all
+/// of C. None under plans whose programs do not run in rounds, and where there are so many that one more is little.
+std::vector<Rest> rests_of(const Problem& problem, const Plan& plan, const GpuDescription& gpu);
+
+}  // namespace tilewright::plan
