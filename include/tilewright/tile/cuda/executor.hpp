@@ -19,6 +19,10 @@ class Numbered {
       : grid_{static_cast<u32>(grid.x), static_cast<u32>(grid.y), static_cast<u32>(grid.z)},
         order_(order),
         placed_(placed) {
+    if (number < grid_[0]) {  // a division takes a while, and most grids have one axis
+      id_[0] = number, id_[1] = id_[2] = 0;
+      return;
+    }
     const u32 rest = number / grid_[0];
     id_[0] = number - rest * grid_[0];
     id_[1] = rest % grid_[1];

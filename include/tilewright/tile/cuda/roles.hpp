@@ -379,6 +379,10 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
   const u32 team = team_index<C>();
   const bool first = threadIdx.x == (C.teams > 1 || team == 0 ? 0 : C.threads());  // of its team
   ptx::let_next_begin();
+  if (team == C.teams && first) {  // the launch's own, whatever the kernel before still writes
+    if (C.move(0).via == Via::tma) ptx::prefetch_map(&maps.of[0]);
+    if (C.move(1).via == Via::tma) ptx::prefetch_map(&maps.of[1]);
+  }
   if (team == 0 && first) {
 #pragma unroll 1
     for (; ring.stage < C.stages; ++ring.stage) {
@@ -395,8 +399,6 @@ __device__ void run_roles(const Kernel& kernel, const tile::Grid& grid, const Or
   if (team == C.teams) {
     if constexpr (unequal) ptx::give_registers<few>();
     if (first || copies_raw<C>) {
-      if (C.move(0).via == Via::tma) ptx::prefetch_map(&maps.of[0]);
-      if (C.move(1).via == Via::tma) ptx::prefetch_map(&maps.of[1]);
 #pragma unroll 1
       for (u32 number = blockIdx.x / parts; number < problem.programs; number += gridDim.x / parts) {
         Site site = problem.site(number);
