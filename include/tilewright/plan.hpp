@@ -82,8 +82,9 @@ std::string to_string(const Packing& packing);
 enum class RestKind : unsigned char { none, rows, cols };
 
 /// The last rows or columns of C that a plan on a GPU does not compute: a product of their own, launched behind it under
-/// the plan that the planner takes for them alone. Where the tiles of C are a few more than whole rounds of the
-/// multiprocessors, the rest would take a round as long as any other.
+/// the plan that the planner takes for them alone, whatever the request says of this one. Where the tiles of C are a few
+/// more than whole rounds of the multiprocessors, the rest would take a round as long as any other. At least two rows or
+/// columns come before it. Where A's rows or B's columns run backwards, C's do for this purpose.
 struct Rest {
   RestKind kind = RestKind::none;
   i64 count = 0;

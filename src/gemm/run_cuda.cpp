@@ -98,9 +98,11 @@ struct Ready {
   MatrixView left, right, out;  // what maps and parts are of
   cuda::TensorMaps maps{};
   std::unique_ptr<cuda::Parts<CudaArgs>> parts;
+  std::unique_ptr<Ready> rest;  // of C, where the plan leaves one
 
   /// Makes the maps of a call's operands, which are often the last call's.
   void map(const Product& product) {
+    if (!boxed) return;
     if (left == product.left && right == product.right && (parts == nullptr || out == MatrixView(product.out))) return;
     left = {};  // of nothing, should a map not be made
     const cuda::CurrentDevice current(loaded.device);
@@ -140,6 +142,29 @@ Ready make_ready(const Key& key, const MatrixView& whole_a, const MatrixView& wh
   }
   if (plan.packing.any()) ready.copy.emplace(key.device, size_of(key.problem.input));
   return ready;
+}
+
+/// Makes the rest of C ready, before anything is enqueued. Where its rows begin is not the whole's to say.
+void make_rest_ready(Ready& ready, const Part& rest) {
+  Key key;
+  key.problem = problem_of(rest.a, rest.b, rest.c);
+  key.request.rest = Rest{};
+  key.device = ready.key.device;
+  key.a_axis = gather_axis(key.problem.a, rest.a), key.b_axis = gather_axis(key.problem.b, rest.b);
+  if (!ready.rest) ready.rest = std::make_unique<Ready>();
+  if (ready.rest->key != key) *ready.rest = make_ready(key, rest.a, rest.b, {});
+  ready.rest->map(product_of(ready.rest->plan, rest.a, rest.b, rest.c));
+}
+
+/// Enqueues a product whose operands lie as they are multiplied.
+void enqueue(Ready& ready, const Part& part, void* stream, const Epilogue& epilogue) {
+  constexpr programs::Gemm<programs::Tiles{}> plain;  // empty, as that of every tile is
+  const Product product = product_of(ready.plan, part.a, part.b, part.c);
+  ready.map(product);
+  const CudaArgs args = cuda_args(product.left, product.right, product.out);
+  const void* const given = ready.parts ? static_cast<const void*>(ready.parts.get()) : &args;
+  cuda::enqueue(ready.loaded, {ready.tiles, plan::blocks_of_program(ready.plan)}, ready.plan.order, stream,
+                epilogue.type.empty() ? &plain : epilogue.object, given, &ready.maps);
 }
 
 }  // namespace
@@ -206,19 +231,9 @@ void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, 
     if (packing.a) pack(*ready.copy, a, operands.a, options.stream);
     if (packing.b) pack(*ready.copy, b, operands.b, options.stream);
   }
-  constexpr programs::Gemm<programs::Tiles{}> plain;  // empty, as that of every tile is
-  const Product product = product_of(ready.plan, operands.a, operands.b, own.c);
-  if (ready.boxed) ready.map(product);
-  const CudaArgs args = cuda_args(product.left, product.right, product.out);
-  const void* const given = ready.parts ? static_cast<const void*>(ready.parts.get()) : &args;
-  cuda::enqueue(ready.loaded, {ready.tiles, plan::blocks_of_program(ready.plan)}, ready.plan.order, options.stream,
-                epilogue.type.empty() ? &plain : epilogue.object, given, &ready.maps);
-  if (!ready.plan.rest.any()) return;
-  GemmOptions alone = options;
-  alone.plan = {};
-  alone.plan.rest = Rest{};
-  alone.workspace_bytes = 0;
-  run_cuda(problem_of(rest.a, rest.b, rest.c), rest.a, rest.b, rest.c, device, alone);
+  if (ready.plan.rest.any()) make_rest_ready(ready, rest);
+  enqueue(ready, {operands.a, operands.b, own.c}, options.stream, epilogue);
+  if (ready.plan.rest.any()) enqueue(*ready.rest, rest, options.stream, {});
 }
 
 }  // namespace tilewright::gemm_detail

@@ -331,9 +331,10 @@ Candidates candidates_before(const Rest& rest, const Problem& problem, const Pla
                              const GpuDescription& gpu) {
   Candidates all = candidates_of(without_rest(problem, rest), request, gpu);
   const double others = rest.any() ? least_microseconds(rest_of(problem, rest), gpu) : 0;
-  for (auto* const list : {&all.ranked, &all.beyond, &all.rejected}) {
+  for (auto* const list : {&all.ranked, &all.beyond}) {
     for (Candidate& candidate : *list) candidate.plan.rest = rest, candidate.microseconds += others;
   }
+  for (Candidate& candidate : all.rejected) candidate.plan.rest = rest;
   return all;
 }
 
@@ -351,9 +352,11 @@ Candidates candidates_before(const Rest& rest, const Problem& problem, const Pla
   unavailable(text);
 }
 
-/// A tile, and what else sets a plan of it apart.
-std::string short_text(const Plan& plan) {
-  return text_of(plan.tile) + (plan.rest.any() ? " rest=" + to_string(plan.rest) : "");
+/// The second best plan's tile, and its rest if that is what sets it apart from the best.
+std::string next_text(const Plan& best, const Plan& next) {
+  return text_of(next.tile) + (next.rest.any()   ? " rest=" + to_string(next.rest)
+                               : best.rest.any() ? " without a rest"
+                                                 : "");
 }
 
 /// Whether a copy of an operand serves: it has an axis of unit stride, and no boxes as it lies.
@@ -423,7 +426,7 @@ PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, c
           ? std::string("the only candidate that the request and the device leave.")
           : fmt::format("least modelled time of {} candidates: {} on {} multiprocessors; next is {} with {}.",
                         ranked.size(), time_text(ranked[0].microseconds), gpu.multiprocessors,
-                        short_text(ranked[1].plan), time_text(ranked[1].microseconds));
+                        next_text(ranked[0].plan, ranked[1].plan), time_text(ranked[1].microseconds));
   if (choice.plan.packing.any()) {
     choice.reason += fmt::format(" {} bytes of workspace hold copies.", with_separators(choice.workspace_bytes));
   }

@@ -13,6 +13,8 @@
 namespace tilewright::plan {
 namespace {
 
+constexpr i64 least_own = 2;  // a single row's layout is not that of rows
+
 void check_mover(const std::optional<Mover>& mover, const Problem& problem, std::string_view operand) {
   const LayoutClass& layout = operand == "a" ? problem.a : problem.b;
   if (!mover || *mover == Mover::gather) return;
@@ -69,11 +71,11 @@ void check_gpu_request(const Problem& problem, const PlanRequest& request) {
   check_mover(request.a, problem, "a");
   check_mover(request.b, problem, "b");
   if (const Rest rest = request.rest.value_or(Rest{}); rest.any()) {
-    const i64 extent = rest.kind == RestKind::rows ? problem.m : problem.n;
-    if (rest.count >= extent) {
+    const bool rows = rest.kind == RestKind::rows;
+    if ((rows ? problem.m : problem.n) - rest.count < least_own) {
       throw Error(ErrorCode::plan_value,
-                  fmt::format("rest={}: C has {} {}, and the plan is for those before the rest.", to_string(rest),
-                              extent, rest.kind == RestKind::rows ? "rows" : "columns"));
+                  fmt::format("rest={}: C is {}x{}, and the plan is for the {} before the rest: leave it {} or more.",
+                              to_string(rest), problem.m, problem.n, rows ? "rows" : "columns", least_own));
     }
     if (request.packing) {
       throw Error(ErrorCode::plan_value, fmt::format("rest={} and {}: copies are multiplied as a whole; leave one out.",

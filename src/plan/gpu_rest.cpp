@@ -1,5 +1,7 @@
 #include "plan/gpu_rest.hpp"
 
+#include <algorithm>
+
 #include "plan/gpu_clusters.hpp"
 #include "plan/gpu_model.hpp"
 
@@ -41,10 +43,10 @@ Problem rest_of(const Problem& problem, const Rest& rest) {
 
 std::vector<Rest> rests_of(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {
   std::vector<Rest> rests;
+  if (!boxed(plan) || blocks_of_program(plan) > 1) return rests;
   const i64 at_once = programs_at_once(plan, gpu), tiles = tile_rows(problem, plan) * tile_cols(problem, plan);
-  const i64 rounds = at_once > 0 ? tiles / at_once : 0;
-  if (!boxed(plan) || blocks_of_program(plan) > 1 || rounds < 1 || rounds > most_rounds || tiles % at_once == 0)
-    return rests;
+  const i64 rounds = tiles / std::max<i64>(at_once, 1);
+  if (rounds < 1 || rounds > most_rounds || tiles % at_once == 0) return rests;
   for (const RestKind kind : {RestKind::rows, RestKind::cols}) {
     if (const Rest rest = least_rest(problem, plan, kind, rounds * at_once); rest.any()) rests.push_back(rest);
   }

@@ -13,8 +13,8 @@ namespace tilewright::plan {
 Problem without_rest(const Problem& problem, const Rest& rest);
 Problem rest_of(const Problem& problem, const Rest& rest);
 
-/// The rests, beginning at multiples of 64, before which the tiles of a plan are as many whole rounds as the tiles of all
-/// of C. None under plans whose programs do not run in rounds, and where there are so many that one more is little.
+/// The least rests that begin at multiples of 64 and leave no more tiles than fill the whole rounds that the tiles of all
+/// of C take. None under plans whose programs do not run in rounds, and where there are so many that one more is little.
 std::vector<Rest> rests_of(const Problem& problem, const Plan& plan, const GpuDescription& gpu);
 
 }  // namespace tilewright::plan

@@ -184,6 +184,17 @@ TEST_F(FakeDriver, ARestIsAProductOfItsOwn) {
   }
 }
 
+TEST_F(FakeDriver, NothingIsEnqueuedBeforeTheRestIsReady) {
+  const Product p{256};
+  GemmOptions options;
+  options.plan = parse_plan("128x128x64 rest=rows(101)");
+  cuda::use_kernel_pack(write_pack({{"g", unit_of(p, options), "sm_90a", image("before")}}).string());
+  setenv("FAKE_LOADS", "1", 1);
+  EXPECT_THROW(p.multiply(options), Error);
+  EXPECT_EQ(launches(), 0);
+  unsetenv("FAKE_LOADS");
+}
+
 // A kernel in roles waits for the one before it; others, and older drivers, do not know how.
 TEST_F(FakeDriver, KernelsInRolesMayBeginBesideTheOneBefore) {
   const Product p{256};

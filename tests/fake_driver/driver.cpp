@@ -5,7 +5,7 @@
 // when a launch is enqueued or captured. Its clock is of its own making: a launch takes 5 us, and 1 us more for each KiB
 // of shared memory.
 //
-// There is one device, or as many as FAKE_DEVICES says; memory belongs to that whose context is current when it is
+// With FAKE_LOADS=N it takes N modules and refuses others. There is one device, or as many as FAKE_DEVICES says; memory belongs to that whose context is current when it is
 // allocated. Entry points have the driver's own names. Beside them, fake_… tell a test what happened; found with dlsym.
 #include <sys/mman.h>
 
@@ -217,7 +217,7 @@ int cuPointerGetAttributes(unsigned count, const int* attributes, void** values,
 int cuModuleLoadData(void** module, const void* image) {
   // A test's image is a text; real ones are no concern here. "refused" is one that this driver does not take.
   const char* const text = static_cast<const char*>(image);
-  if (std::strncmp(text, "refused", 7) == 0) return no_binary;
+  if (std::strncmp(text, "refused", 7) == 0 || loads >= number_of("FAKE_LOADS", 1 << 30)) return no_binary;
   const std::lock_guard lock(mutex);
   *module = &modules.emplace_back(text);
   ++loads;

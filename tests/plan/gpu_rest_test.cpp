@@ -73,14 +73,29 @@ TEST(GpuRest, ARequestMayLeaveAnyRest) {
   const PlanChoice choice = choose_gpu_plan(p, parse_plan("rest=cols(7)"), h200);
   EXPECT_EQ(choice.plan.rest, (Rest{RestKind::cols, 7}));
   for (const Candidate& candidate : choice.candidates) EXPECT_EQ(candidate.plan.rest, choice.plan.rest);
-  EXPECT_EQ(choose_gpu_plan(p, parse_plan("rest=rows(299)"), h200, 1 << 30).plan.packing, Packing{});
+  EXPECT_EQ(choose_gpu_plan(p, parse_plan("rest=rows(298)"), h200, 1 << 30).plan.packing, Packing{});
   EXPECT_EQ(choose_gpu_plan(p, parse_plan("rest=rows(1)"), {4, 49152}).plan.rest, (Rest{RestKind::rows, 1}));
+}
+
+TEST(GpuRest, RejectedPlansHaveNoTime) {
+  for (const Candidate& candidate :
+       choose_gpu_plan(problem(300, 200, 100), parse_plan("w16 rest=rows(7)"), h200).candidates) {
+    if (candidate.rejected.empty()) continue;
+    const bool beyond = candidate.rejected.find("taken where it is asked for") != std::string::npos;
+    EXPECT_EQ(candidate.microseconds > 0, beyond) << to_string(candidate.plan) << ": " << candidate.rejected;
+  }
+}
+
+TEST(GpuRest, NoTileCountOverflows) {
+  const i64 most = i64{1} << 62;
+  EXPECT_EQ(chosen(problem(most, most, 1)).rest, Rest{});
 }
 
 TEST(GpuRest, RefusalsHaveTheNumbers) {
   const Problem p = problem(300, 200, 100);
-  expect_error(ErrorCode::plan_value, {"rest=rows(300)", "C has 300 rows"}, [&] { chosen(p, "rest=rows(300)"); });
-  expect_error(ErrorCode::plan_value, {"rest=cols(200)", "C has 200 columns"}, [&] { chosen(p, "rest=cols(200)"); });
+  expect_error(ErrorCode::plan_value, {"rest=rows(300)", "C is 300x200", "leave it 2 or more"},
+               [&] { chosen(p, "rest=rows(300)"); });
+  expect_error(ErrorCode::plan_value, {"rest=cols(199)", "the columns before"}, [&] { chosen(p, "rest=cols(199)"); });
   expect_error(ErrorCode::plan_value, {"rest=cols(1) and pack(a)", "leave one out"},
                [&] { choose_gpu_plan(p, parse_plan("rest=cols(1) pack(a)"), h200, 1 << 30); });
 }

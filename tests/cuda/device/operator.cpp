@@ -283,11 +283,14 @@ void add_operator_cases(std::vector<Case>& cases, bool reduced) {
     }
   }
   // Rests, which may begin anywhere.
-  for (const std::size_t layout : {std::size_t{packed}, std::size_t{by_1}, std::size_t{transposed_by_1}}) {
+  for (const std::size_t layout :
+       {std::size_t{packed}, std::size_t{by_1}, std::size_t{transposed_by_1}, std::size_t{off_by_one}}) {
     for (const char* const rest : {"rest=rows(1)", "rest=rows(72)", "rest=cols(1)", "rest=cols(101)"}) {
       for (const Shape& s : {Shape{136, 264, 77}, Shape{131, 257, 1000}}) {
         for (const std::size_t of_c : {std::size_t{0}, std::size_t{1}}) {
           add({s, Type::f16, Type::f16, &inputs[layout], &inputs[layout], &outputs[of_c], Edge::end, rest});
+          add({s, Type::bf16, Type::f32, &inputs[packed], &inputs[layout], &outputs[of_c], Edge::begin,
+               std::string("64x128x64 ") + rest});
         }
       }
     }
