@@ -1,4 +1,5 @@
 // The command and GPUs: with a driver that has a device and computes nothing (tests/fake_driver), and without one.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -46,6 +47,18 @@ TEST_F(CommandGpu, AutoTakesAGpuAndSaysWhy) {
   EXPECT_TRUE(contains(ran.out, "taken by auto: a GPU is here")) << ran.out;
   EXPECT_TRUE(contains(ran.out, "from the files to the device\n           (16,384 bytes")) << ran.out;
   EXPECT_TRUE(contains(ran.out, "ms back (8,192 bytes")) << ran.out;
+}
+
+TEST_F(CommandGpu, ARestIsMultipliedAsWell) {
+  folder.python("np.save('odd.npy', np.arange(131 * 77).reshape(131, 77).astype('f2') % 7)");
+  for (const char* const rest : {"rows(1)", "rows(129)", "cols(70)"}) {
+    setenv("FAKE_PRODUCT", "right", 1);
+    const Ran ran = with_gpu(fmt::format("gemm odd.npy odd.npy --tb --target cuda --verify --plan 'rest={}'", rest));
+    unsetenv("FAKE_PRODUCT");
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_TRUE(contains(ran.out, "PASS: all elements")) << rest << "\n" << ran.out;
+    EXPECT_TRUE(contains(ran.out, rest)) << ran.out;
+  }
 }
 
 TEST_F(CommandGpu, AutoTakesTheCpuWhereTheRequestSpeaksOfIt) {
