@@ -81,10 +81,11 @@ std::string to_string(const Packing& packing);
 
 enum class RestKind : unsigned char { none, rows, cols };
 
-/// The last rows or columns of C that a plan on a GPU does not compute: a product of their own, launched behind it under
-/// the plan that the planner takes for them alone, whatever the request says of this one. Where the tiles of C are a few
-/// more than whole rounds of the multiprocessors, the rest would take a round as long as any other. At least two rows or
-/// columns come before it. Where A's rows or B's columns run backwards, C's do for this purpose.
+/// The last rows or columns of C that a plan on a GPU does not compute: a product of their own, launched behind it
+/// under the plan that the planner takes for them alone, whatever the request says of this one. Where the tiles of C
+/// are a few more than whole rounds of the multiprocessors, the rest would take a round as long as any other. At least
+/// two rows or columns come before it. Where A's rows or B's columns run backwards, the product is turned round first,
+/// and the rest are C's first ones.
 struct Rest {
   RestKind kind = RestKind::none;
   i64 count = 0;

@@ -12,8 +12,8 @@ struct Part {
 struct Parts {
   Part own, rest;
 };
-/// The rows of A and C, or the columns of B and C, before the rest and those of the rest. Without one all are the plan's own,
-/// and `rest` is empty.
+/// The rows of A and C, or the columns of B and C, before the rest and those of the rest. Without one all are the
+/// plan's own, and `rest` is empty.
 Parts parts_of(const Rest& rest, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c);
 
 }  // namespace tilewright::gemm_detail

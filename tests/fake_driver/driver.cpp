@@ -5,8 +5,9 @@
 // when a launch is enqueued or captured. Its clock is of its own making: a launch takes 5 us, and 1 us more for each KiB
 // of shared memory.
 //
-// With FAKE_LOADS=N it takes N modules and refuses others. There is one device, or as many as FAKE_DEVICES says; memory belongs to that whose context is current when it is
-// allocated. Entry points have the driver's own names. Beside them, fake_… tell a test what happened; found with dlsym.
+// With FAKE_LOADS=N it takes N modules and refuses others. There is one device, or as many as FAKE_DEVICES says;
+// memory belongs to that whose context is current when it is allocated. Entry points have the driver's own names.
+// Beside them, fake_… tell a test what happened; found with dlsym.
 #include <sys/mman.h>
 
 #include <atomic>
