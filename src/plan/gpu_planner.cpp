@@ -362,8 +362,9 @@ std::string next_text(const Plan& best, const Plan& next) {
 /// Whether a copy of an operand serves: it has an axis of unit stride, and no boxes as it lies.
 bool worth_packing(const LayoutClass& layout) { return layout.unit != UnitAxis::none && !has_boxes(layout); }
 
-/// What a request or a budget allows to be packed, besides nothing.
+/// What a request or a budget has packed, besides nothing.
 std::vector<Packing> packings_of(const Problem& problem, const PlanRequest& request, i64 workspace_bytes) {
+  if (request.packing && !request.packing->any()) return {};
   if (request.packing) {
     for (const auto& [asked, layout, name] :
          {std::tuple{request.packing->a, &problem.a, "a"}, std::tuple{request.packing->b, &problem.b, "b"}}) {
@@ -403,8 +404,9 @@ PlanChoice choose_gpu_plan(const Problem& problem, const PlanRequest& request, c
   }
   check_gpu_request(as_packed(problem, request.packing.value_or(Packing{})), request);
   const Rest rest = request.rest.value_or(Rest{});
-  auto [ranked, beyond, rejected] = request.packing ? Candidates{} : candidates_before(rest, problem, request, gpu);
-  if (!request.rest && !request.packing && !request.a && !request.b) add_rests(ranked, problem, request, gpu);
+  const bool packs = request.packing.value_or(Packing{}).any();
+  auto [ranked, beyond, rejected] = packs ? Candidates{} : candidates_before(rest, problem, request, gpu);
+  if (!request.rest && !packs && !request.a && !request.b) add_rests(ranked, problem, request, gpu);
   for (const Packing& packing : packings_of(problem, request, workspace_bytes)) {
     Candidates packed = candidates_of(as_packed(problem, packing), request, gpu);
     for (Candidate& candidate : packed.ranked) {

@@ -72,12 +72,16 @@ void check_gpu_request(const Problem& problem, const PlanRequest& request) {
   check_mover(request.b, problem, "b");
   if (const Rest rest = request.rest.value_or(Rest{}); rest.any()) {
     const bool rows = rest.kind == RestKind::rows;
+    if (rest.count < 1) {
+      throw Error(ErrorCode::plan_value,
+                  fmt::format("rest={}: a rest has 1 or more {}.", to_string(rest), rows ? "rows" : "columns"));
+    }
     if ((rows ? problem.m : problem.n) - rest.count < least_own) {
       throw Error(ErrorCode::plan_value,
                   fmt::format("rest={}: C is {}x{}, and the plan is for the {} before the rest: leave it {} or more.",
                               to_string(rest), problem.m, problem.n, rows ? "rows" : "columns", least_own));
     }
-    if (request.packing) {
+    if (request.packing && request.packing->any()) {
       throw Error(ErrorCode::plan_value, fmt::format("rest={} and {}: copies are multiplied as a whole; leave one out.",
                                                      to_string(rest), to_string(*request.packing)));
     }

@@ -96,6 +96,14 @@ TEST(GpuRest, RefusalsHaveTheNumbers) {
   expect_error(ErrorCode::plan_value, {"rest=rows(300)", "C is 300x200", "leave it 2 or more"},
                [&] { chosen(p, "rest=rows(300)"); });
   expect_error(ErrorCode::plan_value, {"rest=cols(199)", "the columns before"}, [&] { chosen(p, "rest=cols(199)"); });
+  for (const i64 count : {0, -5}) {
+    PlanRequest request;
+    request.rest = Rest{RestKind::rows, count};
+    expect_error(ErrorCode::plan_value, {"a rest has 1 or more rows"}, [&] { choose_gpu_plan(p, request, h200); });
+  }
+  PlanRequest nothing_packed = parse_plan("rest=cols(1)");
+  nothing_packed.packing = Packing{};
+  EXPECT_EQ(choose_gpu_plan(p, nothing_packed, h200).plan, chosen(p, "rest=cols(1)"));
   expect_error(ErrorCode::plan_value, {"rest=cols(1) and pack(a)", "leave one out"},
                [&] { choose_gpu_plan(p, parse_plan("rest=cols(1) pack(a)"), h200, 1 << 30); });
 }
