@@ -93,17 +93,15 @@ Facts facts_of(const MatrixView& given_a, const MatrixView& given_b, const Matri
   facts.problem = problem_of(a, b, c);
   facts.choice = plan::choose_gpu_plan(facts.problem, request, facts.device.description(), workspace_bytes);
   const Plan& plan = facts.choice.plan;
-  facts.own = plan::without_rest(plan::as_packed(facts.problem, plan.packing), plan.rest);
+  facts.own = plan::own_problem(facts.problem, plan);
   facts.tile_rows = plan::tile_rows(facts.own, plan);
   facts.tile_cols = plan::tile_cols(facts.own, plan);
   facts.phases = plan::b_in_phases(facts.own, plan);
   (plan::b_in_classes(facts.own, plan) ? facts.col_classes : facts.row_classes) =
       plan::classes_of(facts.own, plan).count();
-  const auto [own, rest] = gemm_detail::parts_of(plan.rest, a, b, c);
+  const auto [own, rest] = gemm_detail::divided(plan.rest, {a, b, c});
   if (plan.rest.any()) {
-    PlanRequest alone;
-    alone.rest = Rest{};
-    facts.rest = std::make_unique<Facts>(facts_of(rest.a, rest.b, rest.c, alone, 0));
+    facts.rest = std::make_unique<Facts>(facts_of(rest.a, rest.b, rest.c, plan::request_of_rest(), 0));
   }
   const gemm_detail::Operands operands =
       gemm_detail::packed_operands(facts.problem, plan.packing, {own.a, own.b}, nullptr);

@@ -60,7 +60,7 @@ PlanChoice plan_for(const MatrixView& a, const MatrixView& b, const MutableMatri
   gemm_detail::check_operands(a, b);
   gemm_detail::check_output(a, b, c);
   if (const auto device = gemm_detail::device_of_operands(a, b, c)) {
-    const gemm_detail::Turned t = gemm_detail::turned(a, b, c);
+    const gemm_detail::ProductViews t = gemm_detail::turned(a, b, c);
     return gemm_detail::cuda_plan(problem_of(t.a, t.b, t.c), options.plan, *device, options.workspace_bytes);
   }
   const Problem problem = problem_of(a, b, c);
@@ -71,7 +71,7 @@ void gemm_into(const MatrixView& a, const MatrixView& b, const MutableMatrixView
   gemm_detail::check_operands(a, b);
   gemm_detail::check_output(a, b, c);
   if (const auto device = gemm_detail::device_of_operands(a, b, c)) {
-    const gemm_detail::Turned t = gemm_detail::turned(a, b, c);
+    const gemm_detail::ProductViews t = gemm_detail::turned(a, b, c);
     return gemm_detail::run_cuda(problem_of(t.a, t.b, t.c), t.a, t.b, t.c, *device, options);
   }
   const Problem problem = problem_of(a, b, c);

@@ -2,7 +2,8 @@
 
 namespace tilewright::gemm_detail {
 
-Parts parts_of(const Rest& rest, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c) {
+Divided divided(const Rest& rest, const ProductViews& whole) {
+  const auto& [a, b, c] = whole;
   constexpr Slice all{};
   if (rest.kind == RestKind::rows) {
     const i64 first = a.rows - rest.count;
@@ -14,7 +15,7 @@ Parts parts_of(const Rest& rest, const MatrixView& a, const MatrixView& b, const
     const Slice own{0, first, 1}, others{first, b.cols, 1};
     return {{a, b.slice(all, own), c.slice(all, own)}, {a, b.slice(all, others), c.slice(all, others)}};
   }
-  return {{a, b, c}, {}};
+  return {whole, {}};
 }
 
 }  // namespace tilewright::gemm_detail

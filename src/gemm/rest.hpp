@@ -2,18 +2,15 @@
 #pragma once
 
 #include <tilewright/plan.hpp>
+#include "gemm/turned.hpp"
 
 namespace tilewright::gemm_detail {
 
-struct Part {
-  MatrixView a, b;
-  MutableMatrixView c;
-};
-struct Parts {
-  Part own, rest;
+struct Divided {
+  ProductViews own, rest;
 };
 /// The rows of A and C, or the columns of B and C, before the rest and those of the rest. Without one all are the
 /// plan's own, and `rest` is empty.
-Parts parts_of(const Rest& rest, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c);
+Divided divided(const Rest& rest, const ProductViews& whole);
 
 }  // namespace tilewright::gemm_detail

@@ -126,10 +126,10 @@ Ready make_ready(const Key& key, const MatrixView& whole_a, const MatrixView& wh
   ready.key = key;
   ready.plan = plan;
   ready.boxed = plan::boxed(plan);
-  ready.problem = plan::without_rest(plan::as_packed(key.problem, plan.packing), plan.rest);
+  ready.problem = plan::own_problem(key.problem, plan);
   ready.tiles = plan::tile_rows(ready.problem, plan) * plan::tile_cols(ready.problem, plan);
   if (ready.tiles == 0) return ready;
-  const auto [a, b, c] = parts_of(plan.rest, whole_a, whole_b, {}).own;
+  const auto [a, b, c] = divided(plan.rest, {whole_a, whole_b, {}}).own;
   const Operands operands = packed_operands(key.problem, plan.packing, {a, b}, nullptr);
   CudaKernel kernel = cuda_kernel(plan, operands.a, operands.b, key.problem.output, epilogue);
   kernel.how.device = key.device;
@@ -145,10 +145,10 @@ Ready make_ready(const Key& key, const MatrixView& whole_a, const MatrixView& wh
 }
 
 /// Makes the rest of C ready, before anything is enqueued. Where its rows begin is not the whole's to say.
-void make_rest_ready(Ready& ready, const Part& rest) {
+void make_rest_ready(Ready& ready, const ProductViews& rest) {
   Key key;
   key.problem = problem_of(rest.a, rest.b, rest.c);
-  key.request.rest = Rest{};
+  key.request = plan::request_of_rest();
   key.device = ready.key.device;
   key.a_axis = gather_axis(key.problem.a, rest.a), key.b_axis = gather_axis(key.problem.b, rest.b);
   if (!ready.rest) ready.rest = std::make_unique<Ready>();
@@ -157,9 +157,9 @@ void make_rest_ready(Ready& ready, const Part& rest) {
 }
 
 /// Enqueues a product whose operands lie as they are multiplied.
-void enqueue(Ready& ready, const Part& part, void* stream, const Epilogue& epilogue) {
+void enqueue(Ready& ready, const ProductViews& views, void* stream, const Epilogue& epilogue) {
   constexpr programs::Gemm<programs::Tiles{}> plain;  // empty, as that of every tile is
-  const Product product = product_of(ready.plan, part.a, part.b, part.c);
+  const Product product = product_of(ready.plan, views.a, views.b, views.c);
   ready.map(product);
   const CudaArgs args = cuda_args(product.left, product.right, product.out);
   const void* const given = ready.parts ? static_cast<const void*>(ready.parts.get()) : &args;
@@ -213,7 +213,7 @@ void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, 
   Ready& ready = kept[key.slot(kept.size())];
   if (ready.key != key) ready = make_ready(key, a, b, epilogue);
   if (ready.tiles == 0) return;
-  const auto [own, rest] = parts_of(ready.plan.rest, a, b, c);
+  const auto [own, rest] = divided(ready.plan.rest, {a, b, c});
   std::optional<StreamMemory> workspace;
   Operands operands{own.a, own.b};
   // An empty sum has nothing to copy.

@@ -18,8 +18,8 @@ PlanChoice cuda_plan(const Problem& problem, const PlanRequest& request, int dev
 /// Enqueues a checked problem under the plan of cuda_plan. A thread keeps what it launched lately: the same problem
 /// again is one call of the driver, with nothing planned, written or allocated; or two where the plan leaves a rest
 /// (which is planned anew where its rows begin otherwise than the last time), or, where it packs operands, one more for
-/// each and for their memory. An epilogue counts the rows and columns of all
-/// of C: with one, no rest is left, whatever the plan says.
+/// each and for their memory. An epilogue counts the rows and columns of all of C: with one, no rest is left, whatever
+/// the plan says.
 void run_cuda(const Problem& problem, const MatrixView& a, const MatrixView& b, const MutableMatrixView& c, int device,
               const GemmOptions& options, const Epilogue& epilogue = {});
 

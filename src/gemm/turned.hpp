@@ -6,11 +6,12 @@
 
 namespace tilewright::gemm_detail {
 
-struct Turned {
+/// The operands and the output of a product.
+struct ProductViews {
   MatrixView a, b;
   MutableMatrixView c;
 };
 /// Of a checked product. M is turned where A's rows run backwards, N where B's columns do, K where both operands do.
-Turned turned(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c);
+ProductViews turned(const MatrixView& a, const MatrixView& b, const MutableMatrixView& c);
 
 }  // namespace tilewright::gemm_detail

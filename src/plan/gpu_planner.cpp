@@ -299,9 +299,9 @@ Candidates candidates_of(const Problem& problem, const PlanRequest& request, con
   return all;
 }
 
-/// The least modelled time of a problem under default plans.
+/// The least modelled time of a rest.
 double least_microseconds(const Problem& problem, const GpuDescription& gpu) {
-  const Candidates all = candidates_of(problem, {}, gpu);
+  const Candidates all = candidates_of(problem, request_of_rest(), gpu);
   const auto least = std::ranges::min_element(all.ranked, {}, &Candidate::microseconds);
   return least == all.ranked.end() ? std::numeric_limits<double>::infinity() : least->microseconds;
 }

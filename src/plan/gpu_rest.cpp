@@ -11,15 +11,11 @@ namespace {
 constexpr i64 most_rounds = 16;
 constexpr i64 begins_at = 64;  // rows of 64 elements begin at lines, and classes of rows are at most so many
 
-Rest rest_behind(const Problem& problem, RestKind kind, i64 own) {
-  return {kind, (kind == RestKind::rows ? problem.m : problem.n) - own};
-}
-
-/// The least rest of rows or columns that leaves so many tiles.
+/// The least rest of rows or columns that leaves so many tiles at most.
 Rest least_rest(const Problem& problem, const Plan& plan, RestKind kind, i64 most_tiles) {
-  const bool rows = kind == RestKind::rows;
-  for (i64 own = ((rows ? problem.m : problem.n) - 1) / begins_at * begins_at; own > 0; own -= begins_at) {
-    const Rest rest = rest_behind(problem, kind, own);
+  const i64 extent = kind == RestKind::rows ? problem.m : problem.n;
+  for (i64 own = (extent - 1) / begins_at * begins_at; own > 0; own -= begins_at) {
+    const Rest rest{kind, extent - own};
     const Problem before = without_rest(problem, rest);
     if (tile_rows(before, plan) * tile_cols(before, plan) <= most_tiles) return rest;
   }
@@ -39,6 +35,16 @@ Problem rest_of(const Problem& problem, const Rest& rest) {
   Problem others = problem;
   (rest.kind == RestKind::rows ? others.m : others.n) = rest.count;
   return others;
+}
+
+Problem own_problem(const Problem& problem, const Plan& plan) {
+  return without_rest(as_packed(problem, plan.packing), plan.rest);
+}
+
+PlanRequest request_of_rest() {
+  PlanRequest request;
+  request.rest = Rest{};
+  return request;
 }
 
 std::vector<Rest> rests_of(const Problem& problem, const Plan& plan, const GpuDescription& gpu) {

@@ -12,6 +12,10 @@ namespace tilewright::plan {
 /// does not begin at a multiple of 64 rows and columns may be less aligned.
 Problem without_rest(const Problem& problem, const Rest& rest);
 Problem rest_of(const Problem& problem, const Rest& rest);
+/// What a plan's programs multiply: copies of the operands that it packs, and what is before its rest.
+Problem own_problem(const Problem& problem, const Plan& plan);
+/// What the planner is asked for a rest: its own choice, which leaves nothing.
+PlanRequest request_of_rest();
 
 /// The least rests that begin at multiples of 64 and leave no more tiles than fill the whole rounds that the tiles of
 /// all of C take. None under plans whose programs do not run in rounds, and where there are so many that one more is

@@ -20,6 +20,7 @@
 #include "gemm/cuda_kernel.hpp"
 #include "plan/gpu_clusters.hpp"
 #include "plan/gpu_operands.hpp"
+#include "plan/gpu_rest.hpp"
 
 namespace {
 std::atomic<long> allocations = 0;
@@ -83,8 +84,10 @@ class FakeDriver : public testing::Test {
 
   /// The unit of the kernel that a product's plan takes.
   static std::string unit_of(const Product& p, const GemmOptions& options = {}) {
-    const PlanChoice choice = plan_for(p.view(p.a), p.view(p.b), p.output(), options);
-    const auto kernel = gemm_detail::cuda_kernel(choice.plan, p.view(p.a), p.view(p.b), DType::f16);
+    return unit_of(plan_for(p.view(p.a), p.view(p.b), p.output(), options).plan, p.view(p.a), p.view(p.b));
+  }
+  static std::string unit_of(const Plan& plan, const MatrixView& a, const MatrixView& b) {
+    const auto kernel = gemm_detail::cuda_kernel(plan, a, b, DType::f16);
     return cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.needs, "sm_90a"), kernel.kernel_bytes,
                          kernel.args_bytes);
   }
@@ -162,25 +165,20 @@ TEST_F(FakeDriver, ARestIsAProductOfItsOwn) {
   const Product p{256};
   GemmOptions options, alone;
   options.plan = parse_plan("128x128x64 rest=rows(100)");
-  alone.plan = parse_plan("rest=none");
+  alone.plan = plan::request_of_rest();
   const MatrixView a = p.view(p.a).slice({156, 256, 1}, {});
   const MutableMatrixView c = p.output().slice({156, 256, 1}, {});
-  const PlanChoice rest = plan_for(a, p.view(p.b), c, alone);
-  const auto kernel = gemm_detail::cuda_kernel(rest.plan, a, p.view(p.b), DType::f16);
+  const Plan plan = plan_for(a, p.view(p.b), c, alone).plan;
+  const Problem rest = problem_of(a, p.view(p.b), c);
   cuda::use_kernel_pack(write_pack({{"g", unit_of(p, options), "sm_90a", image("before")},
-                                    {"g",
-                                     cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.needs, "sm_90a"),
-                                                   kernel.kernel_bytes, kernel.args_bytes),
-                                     "sm_90a", image("rest")}})
+                                    {"g", unit_of(plan, a, p.view(p.b)), "sm_90a", image("rest")}})
                             .string());
   for (int call = 0; call < 2; ++call) {
     const long before = launches();
     p.multiply(options);
     EXPECT_EQ(launches() - before, 2);
     EXPECT_EQ(last_image(), "rest");
-    EXPECT_EQ(last_blocks(), plan::tile_rows(problem_of(a, p.view(p.b), c), rest.plan) *
-                                 plan::tile_cols(problem_of(a, p.view(p.b), c), rest.plan) *
-                                 plan::blocks_of_program(rest.plan));
+    EXPECT_EQ(last_blocks(), plan::tile_rows(rest, plan) * plan::tile_cols(rest, plan) * plan::blocks_of_program(plan));
   }
 }
 
@@ -230,9 +228,7 @@ TEST_F(FakeDriver, APackedOperandIsCopiedFirst) {
   const auto operands = gemm_detail::packed_operands(problem_of(p.view(p.a), p.view(p.b), p.output()),
                                                      choice.plan.packing, {p.view(p.a), p.view(p.b)}, nullptr);
   EXPECT_EQ(operands.b, (MatrixView{nullptr, DType::f16, 255, 255, 256, 1}));
-  const auto kernel = gemm_detail::cuda_kernel(choice.plan, operands.a, operands.b, DType::f16);
-  const std::string unit = cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.needs, "sm_90a"),
-                                         kernel.kernel_bytes, kernel.args_bytes);
+  const std::string unit = unit_of(choice.plan, operands.a, operands.b);
   cuda::use_kernel_pack(
       write_pack({{"c", cuda::row_copy_unit(2), "sm_90a", image("copy")}, {"g", unit, "sm_90a", image("packed")}})
           .string());
@@ -251,12 +247,9 @@ TEST_F(FakeDriver, ABudgetThatTheDeviceDoesNotHaveIsNone) {
   options.workspace_bytes = 1 << 28;
   const Problem problem = problem_of(p.view(p.a), p.view(p.b), p.output());
   const auto unit_of_plan = [&](const GemmOptions& of) {
-    const PlanChoice choice = plan_for(p.view(p.a), p.view(p.b), p.output(), of);
-    const auto operands =
-        gemm_detail::packed_operands(problem, choice.plan.packing, {p.view(p.a), p.view(p.b)}, nullptr);
-    const auto kernel = gemm_detail::cuda_kernel(choice.plan, operands.a, operands.b, DType::f16);
-    return cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.needs, "sm_90a"), kernel.kernel_bytes,
-                         kernel.args_bytes);
+    const Plan plan = plan_for(p.view(p.a), p.view(p.b), p.output(), of).plan;
+    const auto operands = gemm_detail::packed_operands(problem, plan.packing, {p.view(p.a), p.view(p.b)}, nullptr);
+    return unit_of(plan, operands.a, operands.b);
   };
   GemmOptions without = options;
   without.workspace_bytes = 0;
@@ -325,17 +318,11 @@ TEST_F(FakeDriver, AnotherProblemOrPlanIsAnotherKernel) {
   const Product p{64}, q{65};
   GemmOptions asked;
   asked.plan = parse_plan("64x64x64");
-  const auto unit_under = [&](const GemmOptions& options) {
-    const PlanChoice choice = plan_for(p.view(p.a), p.view(p.b), p.output(), options);
-    const auto kernel = gemm_detail::cuda_kernel(choice.plan, p.view(p.a), p.view(p.b), DType::f16);
-    return cuda::unit_of(kernel.text, cuda::config_of(kernel.how, kernel.needs, "sm_90a"), kernel.kernel_bytes,
-                         kernel.args_bytes);
-  };
   GemmOptions stages = asked;
   stages.plan.stages = 2;
   cuda::use_kernel_pack(write_pack({{"g", unit_of(q), "sm_90a", image("odd")},
-                                    {"g", unit_under(asked), "sm_90a", image("asked")},
-                                    {"g", unit_under(stages), "sm_90a", image("two stages")}})
+                                    {"g", unit_of(p, asked), "sm_90a", image("asked")},
+                                    {"g", unit_of(p, stages), "sm_90a", image("two stages")}})
                             .string());
   for (int round = 0; round < 3; ++round) {
     p.multiply(asked);

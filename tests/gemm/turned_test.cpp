@@ -37,7 +37,7 @@ TEST(Turned, IsTheSameProductAndRunsForwards) {
               const MatrixView a{reinterpret_cast<void*>(100000), DType::f16, m, k, as, at},
                   b{reinterpret_cast<void*>(200000), DType::f16, k, 3, bs, bt};
               const MutableMatrixView c{reinterpret_cast<void*>(300000), DType::f16, m, 3, -7, 2};
-              const gemm_detail::Turned t = gemm_detail::turned(a, b, c);
+              const gemm_detail::ProductViews t = gemm_detail::turned(a, b, c);
               ASSERT_EQ(sums(t.a, t.b, t.c), sums(a, b, c))
                   << m << " " << k << ": " << as << " " << at << " " << bs << " " << bt;
               EXPECT_TRUE(m == 1 || t.a.row_stride >= 0);
@@ -55,7 +55,7 @@ TEST(Turned, IsTheSameProductAndRunsForwards) {
 
 TEST(Turned, AViewWithoutMemoryStaysOne) {
   const MatrixView a{nullptr, DType::f16, 3, 4, -8, 1}, b{nullptr, DType::f16, 4, 5, 5, 1};
-  const gemm_detail::Turned t = gemm_detail::turned(a, b, {nullptr, DType::f16, 3, 5, 5, 1});
+  const gemm_detail::ProductViews t = gemm_detail::turned(a, b, {nullptr, DType::f16, 3, 5, 5, 1});
   EXPECT_EQ(t.a.row_stride, 8);
   EXPECT_EQ(t.c.row_stride, -5);
   EXPECT_EQ(t.a.data, nullptr);

@@ -89,7 +89,7 @@ View view_of(const Placed& placed, Type type, i64 rows, i64 cols) {
 
 /// A plan that the planner ranks without being asked for one.
 void draw_plan(Random& random, Problem& x) {
-  const gemm_detail::Turned t =
+  const gemm_detail::ProductViews t =
       gemm_detail::turned(view_of<MatrixView>(x.a, x.in, x.m, x.k), view_of<MatrixView>(x.b, x.in, x.k, x.n),
                           view_of<MutableMatrixView>(x.c, x.out, x.m, x.n));
   const PlanChoice choice = gemm_detail::cuda_plan(problem_of(t.a, t.b, t.c), {}, 0, x.workspace);
