@@ -341,6 +341,7 @@ void multiply_pairs_direct_a_to(const Operand& a, const Operand& b, float* b_pan
 constinit const Kernels avx512_bf16_kernels = {Mma::avx512_bf16,
                                                V::mr,
                                                ColumnPanel<V>::width,
+                                               2 * words_of_rows,
                                                pair_panel_floats<RowPanel<V>>,
                                                pair_panel_floats<ColumnPanel<V>>,
                                                pack_pairs<RowPanel<V>>,

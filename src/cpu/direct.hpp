@@ -408,16 +408,16 @@ void multiply_columns(const Rows& a, const RowsOfB& b, float* b_panel, int m, in
   if (n <= few_columns) {
     multiply_pieces<V, RowPiece<V, 64>>(a, b, b_panel, m, n, k, acc, ld, add, acc, ld);
   } else {
-    multiply_pieces<V, RowPiece<V, most_rounded_k>>(a, b, b_panel, m, n, k, acc, ld, add, acc, ld);
+    multiply_pieces<V, RowPiece<V, words_of_rows>>(a, b, b_panel, m, n, k, acc, ld, add, acc, ld);
   }
 }
 
-/// The same to C in place of acc, rounded. k <= most_rounded_k.
+/// The same to C in place of acc, rounded. k <= words_of_rows.
 template <class V, class Rows, class RowsOfB>
 void multiply_columns_to(const Rows& a, const RowsOfB& b, float* b_panel, int m, int n, int k, const float* acc, i64 ld,
                          bool add, const RoundedRows& c) {
   const auto to = [&]<class C>(C* out) {
-    multiply_pieces<V, RowPiece<V, most_rounded_k>>(a, b, b_panel, m, n, k, acc, ld, add, out, c.stride);
+    multiply_pieces<V, RowPiece<V, words_of_rows>>(a, b, b_panel, m, n, k, acc, ld, add, out, c.stride);
   };
   if (c.type == DType::f16) return to(static_cast<f16*>(c.base));
   if (c.type == DType::bf16) return to(static_cast<bf16*>(c.base));

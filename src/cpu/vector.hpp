@@ -67,6 +67,7 @@ constexpr Kernels kernels_of(Mma mma) {
   return {mma,
           V::mr,
           ColumnPanel<V>::width,
+          words_of_rows,
           panel_floats<V, RowPanel<V>>,
           panel_floats<V, ColumnPanel<V>>,
           pack<V, RowPanel<V>>,

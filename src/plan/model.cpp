@@ -55,7 +55,10 @@ Cost modelled_cost(const Problem& problem, const Plan& plan, const CpuDescriptio
   const double height = std::min(m, static_cast<double>(plan.tile.m));
   const bool direct_b = plan.b == Mover::direct, across = direct_b && problem.b.unit == UnitAxis::k;
   const double lines = (plan.a == Mover::direct ? 0 : height) + (direct_b ? 0 : width);  // that are packed
-  const double working_set = 4 * (height * width + lines * std::min(k, static_cast<double>(plan.tile.k)));
+  const double packed_bytes = plan.mma == Mma::avx512_bf16 ? 2 : 4;  // of an element; those of bf16 are not converted
+  const double panels = packed_bytes * lines * std::min(k, static_cast<double>(plan.tile.k));
+  const bool in_registers = plan.a == Mover::direct && steps == 1 && packed_bytes * along_k <= cpu_rates.row_bytes;
+  const double working_set = panels + (in_registers ? 0 : 4 * height * width);
   const double fit = working_set <= static_cast<double>(cpu.l2_bytes) ? 1.0 : cpu_rates.beyond_l2;
   const double beyond_l3 = estimate_traffic(problem, plan, static_cast<double>(cpu.l3_bytes)).total();
   const double written = m * n * static_cast<double>(size_of(problem.output));
@@ -64,7 +67,7 @@ Cost modelled_cost(const Problem& problem, const Plan& plan, const CpuDescriptio
   const double b_rate = across ? cpu_rates.direct_across : elements_per_us(plan.b, problem.b);
   cost.pack = along_k * (share.a_rows / elements_per_us(plan.a, problem.a) + share.b_cols / b_rate);
   if (direct_b) cost.pack += share.b_cols * (across ? steps : along_k / width) * cpu_rates.direct_row_us;
-  cost.accumulator = share.outputs * steps / cpu_rates.accumulator_elements;
+  if (!in_registers) cost.accumulator = share.outputs * steps / cpu_rates.accumulator_elements;
   cost.store = share.outputs / cpu_rates.stored_elements;
   cost.start = waves * (steps * cpu_rates.step_us + cpu_rates.program_us);
   if (rows * cols * parts > 1 && threads > 1) cost.start += cpu_rates.team_us;

@@ -24,6 +24,7 @@ struct CpuRates {
   double stored_elements = 12e3;       // rounded and written to C
   double reduced_elements = 2e3;       // of one part, written to the workspace and added
   double memory_bytes = 25e3;          // from beyond the L3; all cores together
+  double row_bytes = 2048;             // packed, of A as it lies: so much of K is summed in registers, up to C
   double step_us = 0.05;               // to begin a K step
   double program_us = 0.1;             // to begin a program
   double team_us = 3;                  // to begin work on more than one thread

@@ -180,7 +180,7 @@ class Tile : public tile::Value {
         const Kernels& kernels = kernels_->for_operands(a.type, b.type);
         if (kernels_->a == Mover::direct && a.k_stride == 1 && a.is_plain(m_used, k_used)) {
           const bool values = a.type == DType::f32 || b.type == DType::f32;  // may be: of floats
-          if (kernels_->operands_stay && !values && b.is_plain(n_used, k_used) && k_used <= most_rounded_k) {
+          if (kernels_->operands_stay && !values && b.is_plain(n_used, k_used) && k_used <= kernels.most_rounded_k) {
             float* const panel = arena_->take(kernels.b_panel_floats(n, k));
             pending_.put_off(*arena_, {&kernels, a, b, panel, m_used, n_used, k_used, data_, ld, add});
             return;

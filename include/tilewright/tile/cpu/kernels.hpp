@@ -48,13 +48,15 @@ struct RoundedRows {
   i64 stride = 0;  // elements from one row to the next
 };
 
-/// Along a longer k sums pass through acc more than once, where they are not yet to be rounded.
-inline constexpr int most_rounded_k = 512;
+/// So many words of rows of A, floats or pairs of bf16, are multiplied at a time. Along a longer k sums pass through acc
+/// more than once, where they are not yet to be rounded.
+inline constexpr int words_of_rows = 512;
 
 /// The functions of one instruction set.
 struct Kernels {
   Mma mma;
-  int mr, nr;  // rows and columns of the largest register tile
+  int mr, nr;          // rows and columns of the largest register tile
+  int most_rounded_k;  // what multiply_direct_a_to takes: words_of_rows
 
   /// Floats that a packed operand of `strips` x `k` takes for A (strips of mr) and for B (strips of nr). Panels start
   /// 64-byte aligned.
